@@ -1,0 +1,3 @@
+//! Typed configuration: of a repository (`repo`, PURE) and of the server.
+
+pub mod repo;

@@ -1,0 +1,87 @@
+//! `.github/frostline.yml`: the configuration of one repository (protocol 3.1). PURE.
+
+use std::collections::BTreeMap;
+
+use crate::model::{CommentPolicy, Effect, Layer, Rule};
+
+/// Whether refusals block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Enforce,
+    Observe,
+}
+
+/// Whom everything binds (protocol 5.4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ApplyTo {
+    #[default]
+    Agents,
+    All,
+}
+
+/// Additions to the built-in table of agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    pub logins: Vec<String>,
+    pub branches: Vec<String>,
+    pub labels: Vec<String>,
+    pub trailers: Vec<String>,
+    pub exclude_logins: Vec<String>,
+}
+
+/// Globs per class, as written (a leading `!` removes); protocol section 2.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Paths {
+    pub production: Vec<String>,
+    pub properties: Vec<String>,
+    pub inline_properties: Vec<String>,
+    pub harness: Vec<String>,
+    pub golden: Vec<String>,
+    pub tests: Vec<String>,
+    pub notes: Vec<String>,
+    pub sensitive: Vec<String>,
+    pub ignored: Vec<String>,
+}
+
+/// Where a layer lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayerSetting {
+    Path(String),
+    Off,
+}
+
+/// The configuration with every default filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepoConfig {
+    pub mode: Mode,
+    pub apply_to: ApplyTo,
+    pub branches: Vec<String>,
+    pub agents: Agents,
+    pub paths: Paths,
+    /// Only layers that the file moves or switches off.
+    pub contract: BTreeMap<Layer, LayerSetting>,
+    /// Only rules whose effect the file changes; already checked against protocol 5.2.
+    pub rules: BTreeMap<Rule, Effect>,
+    pub comments: CommentPolicy,
+}
+
+impl RepoConfig {
+    /// Where `layer` lives; `None` when it is off.
+    pub fn layer_path(&self, layer: Layer) -> Option<&str> {
+        match self.contract.get(&layer) {
+            Some(LayerSetting::Path(path)) => Some(path),
+            Some(LayerSetting::Off) => None,
+            None => Some(layer.default_path()),
+        }
+    }
+
+    pub fn is_off(&self, layer: Layer) -> bool {
+        self.layer_path(layer).is_none()
+    }
+
+    /// The path that is of class contract for `layer`: where it lives, or its default path when off.
+    pub fn guarded_path(&self, layer: Layer) -> &str {
+        self.layer_path(layer).unwrap_or(layer.default_path())
+    }
+}

@@ -1,0 +1,1 @@
+//! The forge: own types and errors; octocrab stays in `github`.

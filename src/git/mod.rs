@@ -1,0 +1,1 @@
+//! The local repository (gix): merge bases, merged tree, write-set, blobs, attributes.

@@ -1,0 +1,7 @@
+//! Arguments → a command → an exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    frostline::cli::main()
+}

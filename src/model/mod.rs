@@ -1,0 +1,13 @@
+//! Plain data that every room shares: identifiers, the facts a decision needs, and the decision.
+//!
+//! PURE. Invariant: what could not be had is a value here ([`Fact`], [`BlobFact`]), never an empty list.
+
+mod decision;
+mod ids;
+mod node_id;
+mod snapshot;
+
+pub use decision::*;
+pub use ids::*;
+pub use node_id::NodeId;
+pub use snapshot::*;

@@ -1,0 +1,2 @@
+//! From a decision to what people see on the forge: `plan` (PURE) and `apply`.
+pub mod plan;

@@ -1,0 +1,1 @@
+//! From a decision to what is published. PURE.

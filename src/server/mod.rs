@@ -1,0 +1,1 @@
+//! HTTP: the router, the webhook route, health.

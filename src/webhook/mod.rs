@@ -1,0 +1,1 @@
+//! Webhooks: signature over raw bytes, then a lenient payload.
