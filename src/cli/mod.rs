@@ -1,8 +1,86 @@
 //! The command line: one file a command. The only place that builds real clients.
+//!
+//! A command is a module with `Args` (clap) and `run(Args) -> Outcome`; it is wired by one line in
+//! [`Command`] and one in [`Command::run`]. What it says goes out through [`out`]; what goes wrong is an
+//! error whose text is one sentence that names the place and the way out (exit status 2).
+
+mod decide;
+mod out;
+mod verdict;
 
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+
+/// An exit code, or why the command could not do its work.
+type Outcome = anyhow::Result<ExitCode>;
+
+/// Exit status of a command that could not do its work; clap uses the same for wrong usage.
+const COULD_NOT_RUN: u8 = 2;
+
+const LONG_ABOUT: &str = "\
+Frostline judges patches written by coding agents. For every production path that a patch changes it \
+asks which live, unfrozen property (a test that asserts an invariant) guards the change, and whether \
+the fixtures that the properties read are still the ones that a person locked. The rules are files in \
+the repository, and they are read from the base branch, never from the patch.";
+
+const AFTER_HELP: &str = "\
+Exit status:
+  0  pass, allow_recheck or not_applicable; any verdict under `mode: observe`
+  1  refuse
+  3  human_review
+  2  the command could not do its work: wrong usage, no repository, unreadable input
+
+Examples:
+  frostline check                              HEAD against the upstream default branch
+  frostline check --base main --head feature   two revisions of this repository
+  frostline check --format json | jq .verdict  for programs; always parses";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "frostline",
+    version,
+    about = "A merge gate for patches written by coding agents",
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Decide(decide::Args),
+}
+
+impl Command {
+    fn run(self) -> Outcome {
+        match self {
+            Self::Decide(args) => decide::run(args),
+        }
+    }
+}
+
 /// Parses the arguments and runs the command (interfaces section 1).
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    match Cli::parse().command.run() {
+        Ok(code) => code,
+        Err(error) => {
+            out::error(&format!("{error:#}"));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
 }

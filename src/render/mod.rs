@@ -2,7 +2,32 @@
 //!
 //! Invariant: size caps and escaping live here, in one place; nothing from a repository comes alive.
 
-use crate::model::Decision;
+mod check;
+mod comment;
+mod document;
+mod escape;
+mod json;
+mod markdown;
+mod summary;
+mod text;
+mod words;
+
+pub use check::{check_run, could_not_evaluate};
+pub use comment::{COMMENT_MARKER, comment, comment_resolved};
+pub use escape::visible;
+pub use json::json;
+pub use markdown::markdown;
+pub use text::text;
+pub use words::headline;
+
+/// How the terminal text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Columns; lines wrap there, and nothing is cut.
+    pub width: usize,
+    /// ANSI colours.
+    pub colour: bool,
+}
 
 /// `output` of a check-run (interfaces section 5), within the forge's limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,28 +55,4 @@ pub enum AnnotationLevel {
     Notice,
     Warning,
     Failure,
-}
-
-/// The check-run's texts.
-pub fn check_run(decision: &Decision) -> CheckOutput {
-    let _ = decision;
-    todo!()
-}
-
-/// The texts of a check-run for an evaluation that could not be made; `reason` is one sentence.
-pub fn could_not_evaluate(reason: &str) -> CheckOutput {
-    let _ = reason;
-    todo!()
-}
-
-/// The body of the one comment, hidden marker first; `None` when there is nothing to name.
-pub fn comment(decision: &Decision) -> Option<String> {
-    let _ = decision;
-    todo!()
-}
-
-/// The comment's body once everything that it named is resolved: one line.
-pub fn comment_resolved(decision: &Decision) -> String {
-    let _ = decision;
-    todo!()
 }

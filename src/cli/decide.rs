@@ -1,0 +1,87 @@
+//! `frostline decide`: the decision again, from a stored Snapshot, without a repository.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use super::Outcome;
+use super::verdict::{self, Format};
+use crate::gate;
+use crate::model::{SNAPSHOT_SCHEMA, Snapshot};
+
+/// Decide again from a stored snapshot
+///
+/// Reads what `frostline check --snapshot-out FILE` wrote and decides from that alone: no repository, no
+/// network, no clock. The same snapshot always gives the same decision.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status:
+  0  pass, allow_recheck or not_applicable; any verdict under `mode: observe`
+  1  refuse
+  3  human_review
+  2  the snapshot could not be read
+
+Examples:
+  frostline check --snapshot-out snapshot.json
+  frostline decide snapshot.json --format json
+  frostline decide - < snapshot.json")]
+pub struct Args {
+    /// The stored snapshot; `-` reads standard input
+    #[arg(value_name = "SNAPSHOT.json")]
+    snapshot: PathBuf,
+
+    /// How the decision is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub fn run(args: Args) -> Outcome {
+    let snapshot = read(&args.snapshot)?;
+    verdict::show(&gate::decide(&snapshot), args.format)
+}
+
+/// The part of a snapshot that says what it is; the rest is read only when this fits.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<String>,
+}
+
+fn read(path: &Path) -> anyhow::Result<Snapshot> {
+    let name = path.display();
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .context("standard input could not be read")?;
+        bytes
+    } else {
+        std::fs::read(path).with_context(|| {
+            format!(
+                "{name} could not be read; give a file that `frostline check --snapshot-out` wrote"
+            )
+        })?
+    };
+    let head: Head = serde_json::from_slice(&bytes).with_context(|| {
+        format!(
+            "{name} is not a whole snapshot; write it again with `frostline check --snapshot-out`"
+        )
+    })?;
+    match head.schema.as_deref() {
+        Some(SNAPSHOT_SCHEMA) => {}
+        Some(other) => bail!(
+            "{name} has the schema {other:?}, and this version reads {SNAPSHOT_SCHEMA:?}; write it again \
+             with `frostline check --snapshot-out`, or use the version that wrote it"
+        ),
+        None => bail!(
+            "{name} is no snapshot: it has no \"schema\"; give a file that `frostline check \
+             --snapshot-out` wrote"
+        ),
+    }
+    serde_json::from_slice(&bytes).with_context(|| {
+        format!(
+            "{name} is not a valid snapshot; write it again with `frostline check --snapshot-out`"
+        )
+    })
+}

@@ -1,0 +1,135 @@
+//! The check-run's texts (interfaces section 5). PURE.
+
+use super::escape::{Place, prose, visible};
+use super::words::{self, by_strength, is_hole, nouns};
+use super::{Annotation, AnnotationLevel, CheckOutput, summary};
+use crate::model::{ChangeStatus, ClassifiedChange, Decision, Effect, Finding, Rule};
+
+/// The forge's limit is 65,535 characters; counted in bytes it holds however characters are counted.
+const MAX_SUMMARY: usize = 65_535;
+/// Limits of the forge on an annotation, in characters and bytes.
+const MAX_ANNOTATION_TITLE: usize = 255;
+const MAX_ANNOTATION_MESSAGE: usize = 60_000;
+
+/// The check-run's texts.
+pub fn check_run(decision: &Decision) -> CheckOutput {
+    CheckOutput {
+        title: words::headline(decision),
+        summary: summary::summary(decision, MAX_SUMMARY),
+        annotations: annotations(decision),
+    }
+}
+
+/// The texts of a check-run for an evaluation that could not be made; `reason` is one sentence.
+pub fn could_not_evaluate(reason: &str) -> CheckOutput {
+    CheckOutput {
+        title: "Could not evaluate".to_owned(),
+        summary: format!(
+            "The gate could not judge this patch, and it never passes by accident.\n\n\
+             Reason: {}\n\n\
+             Push again, or close and reopen the pull request, to have it evaluated again.\n",
+            prose(reason, Place::Line)
+        ),
+        annotations: Vec::new(),
+    }
+}
+
+/// One for each hole, mismatch and unreadable contract file; holes first. None for a person's pull
+/// request that the gate does not bind.
+fn annotations(decision: &Decision) -> Vec<Annotation> {
+    if !decision.bound {
+        return Vec::new();
+    }
+    let mut findings: Vec<&Finding> = by_strength(decision)
+        .into_iter()
+        .filter(|finding| {
+            is_hole(finding)
+                || matches!(
+                    finding.rule,
+                    Rule::DigestMismatch | Rule::ContractUnreadable
+                )
+        })
+        .collect();
+    findings.sort_by_key(|finding| !is_hole(finding));
+    findings
+        .into_iter()
+        .filter_map(|finding| annotation(decision, finding))
+        .collect()
+}
+
+fn annotation(decision: &Decision, finding: &Finding) -> Option<Annotation> {
+    let path = finding.path.clone()?;
+    let change = decision
+        .write_set
+        .iter()
+        .find(|change| change.path == path && change.status != ChangeStatus::Removed);
+    let on_hunks = is_hole(finding).then_some(change).flatten();
+    let (start_line, end_line) = on_hunks
+        .and_then(first_hunk)
+        .unwrap_or_else(|| (finding.line.unwrap_or(1), finding.line.unwrap_or(1)));
+    let mut message = visible(&finding.message);
+    if !finding.fix.is_empty() {
+        message.push_str("\n\nMend: ");
+        message.push_str(&visible(&finding.fix));
+    }
+    let further = on_hunks.map_or(0, |change| change.hunks.len().saturating_sub(1));
+    if further > 0 {
+        message.push_str(&format!(
+            "\n\nThe patch has {} in this file.",
+            words::count(further, "further hunk", "further hunks")
+        ));
+    }
+    Some(Annotation {
+        path,
+        start_line: start_line.max(1),
+        end_line: end_line.max(start_line).max(1),
+        level: level(decision, finding.effect),
+        title: title(finding.rule),
+        message: shorten(&message, MAX_ANNOTATION_MESSAGE),
+    })
+}
+
+/// Lines of the first hunk at head; a pure deletion is shown at the line before it.
+fn first_hunk(change: &ClassifiedChange) -> Option<(u32, u32)> {
+    let hunk = change.hunks.first()?;
+    let start = hunk.new_start.max(1);
+    Some((
+        start,
+        start.saturating_add(hunk.new_lines.saturating_sub(1)),
+    ))
+}
+
+fn level(decision: &Decision, effect: Effect) -> AnnotationLevel {
+    match effect {
+        Effect::Refuse if decision.observe => AnnotationLevel::Warning,
+        Effect::Refuse => AnnotationLevel::Failure,
+        Effect::HumanReview | Effect::AllowRecheck => AnnotationLevel::Warning,
+        Effect::Notice => AnnotationLevel::Notice,
+    }
+}
+
+/// "Coverage hole".
+fn title(rule: Rule) -> String {
+    let (one, _) = nouns(rule);
+    let mut chars = one.chars();
+    let title: String = chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    });
+    shorten(&title, MAX_ANNOTATION_TITLE)
+}
+
+/// At most `max` bytes, ending with the number of characters that were left out.
+fn shorten(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let mut end = max.saturating_sub(48);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!(
+        "{}… (and {} characters more)",
+        &text[..end],
+        text[end..].chars().count()
+    )
+}

@@ -1,0 +1,182 @@
+//! The one comment on a pull request (interfaces section 6). PURE.
+
+use super::document::{Document, Frame};
+use super::escape::{Place, code, prose};
+use super::summary::{listed, place_of};
+use super::words::{headline, is_hole};
+use crate::model::{
+    CommentPolicy, Coverage, Decision, Finding, Hunk, PropertyState, Rule, Verdict,
+};
+
+/// First line of the comment, by which it is found again. It says nothing to a reader.
+pub const COMMENT_MARKER: &str = "<!-- frostline:comment:1 -->";
+
+/// A comment holds at most 65,536 characters.
+const MAX_COMMENT: usize = 65_535;
+/// Hunks of one path that are listed before the rest is counted.
+const HUNKS_SHOWN: usize = 8;
+/// Properties of one path that are listed before the rest is counted.
+const PROPERTIES_SHOWN: usize = 10;
+
+/// The body of the one comment, hidden marker first; `None` when there is nothing to name.
+pub fn comment(decision: &Decision) -> Option<String> {
+    let names_something = binds(decision) && decision.findings.iter().any(is_named);
+    let wanted = match decision.comments {
+        CommentPolicy::Never => false,
+        CommentPolicy::Holes => names_something,
+        CommentPolicy::Always => decision.verdict != Verdict::NotApplicable,
+    };
+    wanted.then(|| body(decision, names_something))
+}
+
+/// The comment's body once everything that it named is resolved: one line.
+pub fn comment_resolved(decision: &Decision) -> String {
+    format!(
+        "{COMMENT_MARKER}\nResolved at `{}`: {}.\n",
+        decision.head.short(),
+        headline(decision)
+    )
+}
+
+/// A person's pull request under `apply_to: agents` gets no comment on what does not bind it; a freeze
+/// list that opens holes does, whoever brings it (protocol 5.3).
+fn binds(decision: &Decision) -> bool {
+    decision.verdict != Verdict::NotApplicable
+        && (decision.bound || decision.verdict >= Verdict::AllowRecheck)
+}
+
+fn is_named(finding: &Finding) -> bool {
+    is_hole(finding) || matches!(finding.rule, Rule::LiveSetShrank | Rule::SensitiveFreeze)
+}
+
+fn body(decision: &Decision, names_something: bool) -> String {
+    let mut document = Document::new(MAX_COMMENT);
+    document.push(COMMENT_MARKER);
+    document.push("\n");
+    document.paragraph(&format!("**Frostline: {}**", headline(decision)));
+    if !names_something {
+        document.paragraph(
+            "Nothing is left to name: no hole, no shrunk live set, no sensitive freeze.",
+        );
+        return document.finish();
+    }
+    let of = |wanted: fn(&Finding) -> bool| -> Vec<&Finding> {
+        decision.findings.iter().filter(|f| wanted(f)).collect()
+    };
+    let holes = of(is_hole)
+        .into_iter()
+        .map(|finding| hole(decision, finding));
+    document.rows(
+        &Frame {
+            head: "### Production paths that no live property guards\n\n",
+            tail: "",
+            nouns: ("path", "paths"),
+        },
+        70,
+        holes,
+    );
+    let shrunk = of(|f| f.rule == Rule::LiveSetShrank).into_iter().map(item);
+    document.rows(
+        &Frame {
+            head: "### Still covered, by fewer properties than the map lists\n\n",
+            tail: "",
+            nouns: ("path", "paths"),
+        },
+        60,
+        shrunk,
+    );
+    let sensitive = of(|f| f.rule == Rule::SensitiveFreeze)
+        .into_iter()
+        .map(item);
+    document.rows(
+        &Frame {
+            head: "### Freezes that reach sensitive paths\n\n",
+            tail: "",
+            nouns: ("freeze", "freezes"),
+        },
+        90,
+        sensitive,
+    );
+    document.finish()
+}
+
+fn hole(decision: &Decision, finding: &Finding) -> String {
+    let path = finding.path.as_deref().unwrap_or("");
+    let hunks = decision
+        .write_set
+        .iter()
+        .find(|change| change.path == path)
+        .map_or(&[][..], |change| &change.hunks);
+    let mut row = format!("- {}", code(path, Place::Line));
+    if !hunks.is_empty() {
+        row.push_str(&format!(", {}", lines(hunks)));
+    }
+    row.push_str(&format!(": {}\n", prose(&finding.message, Place::Line)));
+    let coverage = decision.coverage.iter().find(|c| c.path == path);
+    if let Some(coverage) = coverage {
+        row.push_str(&properties(coverage));
+    }
+    if !finding.fix.is_empty() {
+        row.push_str(&format!(
+            "  - *Mend:* {}\n",
+            prose(&finding.fix, Place::Line)
+        ));
+    }
+    row
+}
+
+/// "lines 10–13 and 20".
+fn lines(hunks: &[Hunk]) -> String {
+    let mut shown: Vec<String> = hunks
+        .iter()
+        .take(HUNKS_SHOWN)
+        .map(|hunk| match hunk.new_lines {
+            0 => format!("after line {}", hunk.new_start),
+            1 => format!("line {}", hunk.new_start),
+            n => format!(
+                "lines {}–{}",
+                hunk.new_start,
+                hunk.new_start.saturating_add(n - 1)
+            ),
+        })
+        .collect();
+    if hunks.len() > HUNKS_SHOWN {
+        shown.push(format!("{} more hunks", hunks.len() - HUNKS_SHOWN));
+    }
+    shown.join(", ")
+}
+
+/// Each listed property that does not count, and why.
+fn properties(coverage: &Coverage) -> String {
+    let dead: Vec<_> = coverage
+        .properties
+        .iter()
+        .filter(|property| property.state != PropertyState::Live)
+        .collect();
+    let mut text: String = dead
+        .iter()
+        .take(PROPERTIES_SHOWN)
+        .map(|property| format!("  - {}\n", listed(property, Place::Line)))
+        .collect();
+    if dead.len() > PROPERTIES_SHOWN {
+        text.push_str(&format!(
+            "  - and {} more that do not count\n",
+            dead.len() - PROPERTIES_SHOWN
+        ));
+    }
+    text
+}
+
+fn item(finding: &Finding) -> String {
+    let at = place_of(finding, Place::Line);
+    let separator = if at.is_empty() { "" } else { ": " };
+    let fix = if finding.fix.is_empty() {
+        String::new()
+    } else {
+        format!(" *Mend:* {}", prose(&finding.fix, Place::Line))
+    };
+    format!(
+        "- {at}{separator}{}{fix}\n",
+        prose(&finding.message, Place::Line)
+    )
+}

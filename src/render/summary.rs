@@ -1,0 +1,310 @@
+//! The decision as Markdown, in the order of interfaces section 5. PURE.
+
+use super::document::{Document, Frame};
+use super::escape::{Place, code, prose};
+use super::words::{HOW_TO_START, by_strength, count, sentence};
+use crate::model::{
+    AuthorKind, ChangeStatus, Class, Coverage, DECISION_SCHEMA, Decision, Finding, FreezeRow,
+    ListedProperty, PropertyState, Verdict,
+};
+
+/// Names that one cell of the coverage table lists before it counts the rest.
+const NAMES_IN_A_CELL: usize = 5;
+
+/// Everything below the title, at most `limit` bytes.
+pub fn summary(decision: &Decision, limit: usize) -> String {
+    let mut document = Document::new(limit);
+    document.paragraph(&sentence(decision));
+    if let Some(branch) = &decision.into_unguarded {
+        document.paragraph(&format!(
+            "{} is no guarded branch: judged as if it went into {}.",
+            code(branch, Place::Line),
+            code(&decision.branch, Place::Line)
+        ));
+    }
+    if decision.verdict == Verdict::NotApplicable {
+        for (number, line) in HOW_TO_START.iter().enumerate() {
+            document.push(&format!("{}. {line}\n", number + 1));
+        }
+        document.push("\n");
+        if decision.findings.is_empty() {
+            return document.finish();
+        }
+    }
+    table(&mut document, decision);
+    coverage(&mut document, decision);
+    findings(&mut document, decision);
+    freezes(&mut document, decision);
+    write_set(&mut document, decision);
+    commits(&mut document, decision);
+    document.finish()
+}
+
+fn table(document: &mut Document, decision: &Decision) {
+    let frame = Frame {
+        head: "| | step | result | detail |\n| --- | --- | --- | --- |\n",
+        tail: "",
+        nouns: ("step", "steps"),
+    };
+    let rows = decision.table.iter().map(|row| {
+        let mark = if row.step == decision.decided_by.step {
+            "➤"
+        } else {
+            ""
+        };
+        format!(
+            "| {mark} | {}. {} | `{}` | {} |\n",
+            row.step,
+            prose(&row.name, Place::Cell),
+            row.result,
+            prose(&row.detail, Place::Cell)
+        )
+    });
+    document.rows(&frame, 30, rows);
+}
+
+/// Holes come first, so that a limit takes the covered paths.
+fn coverage(document: &mut Document, decision: &Decision) {
+    let mut paths: Vec<&Coverage> = decision.coverage.iter().collect();
+    paths.sort_by_key(|coverage| !is_hole(coverage));
+    let frame = Frame {
+        head: "### Coverage by production path\n\n\
+               | path | rule | live / listed | missing |\n| --- | --- | --- | --- |\n",
+        tail: "",
+        nouns: ("production path", "production paths"),
+    };
+    document.rows(&frame, 45, paths.into_iter().map(coverage_row));
+}
+
+/// Has this path too few live properties?
+pub fn is_hole(coverage: &Coverage) -> bool {
+    coverage.rules.is_empty() || coverage.live < coverage.min_live
+}
+
+fn coverage_row(coverage: &Coverage) -> String {
+    format!(
+        "| {} | {} | {} / {} | {} |\n",
+        code(&coverage.path, Place::Cell),
+        names(coverage.rules.iter().map(String::as_str)),
+        coverage.live,
+        coverage.properties.len(),
+        missing(coverage)
+    )
+}
+
+fn names<'a>(mut all: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let rest = all.len().saturating_sub(NAMES_IN_A_CELL);
+    let mut shown: Vec<String> = all
+        .by_ref()
+        .take(NAMES_IN_A_CELL)
+        .map(|name| code(name, Place::Cell))
+        .collect();
+    match rest {
+        0 if shown.is_empty() => return "none".to_owned(),
+        0 => {}
+        n => shown.push(format!("{n} more")),
+    }
+    shown.join(", ")
+}
+
+fn missing(coverage: &Coverage) -> String {
+    if coverage.rules.is_empty() {
+        return "a map rule".to_owned();
+    }
+    if !is_hole(coverage) {
+        return "nothing".to_owned();
+    }
+    let needed = coverage.min_live.saturating_sub(coverage.live);
+    let dead: Vec<String> = coverage
+        .properties
+        .iter()
+        .filter(|property| property.state != PropertyState::Live)
+        .take(NAMES_IN_A_CELL)
+        .map(|property| listed(property, Place::Cell))
+        .collect();
+    let text = count(needed, "live property", "live properties");
+    if dead.is_empty() {
+        text
+    } else {
+        format!("{text}: {}", dead.join("; "))
+    }
+}
+
+/// A property and why it counts or does not.
+pub fn listed(property: &ListedProperty, place: Place) -> String {
+    let id = code(&property.nodeid, place);
+    if property.why.is_empty() {
+        format!("{id} is {}", property.state)
+    } else {
+        format!(
+            "{id} is {}, {}",
+            property.state,
+            prose(&property.why, place)
+        )
+    }
+}
+
+fn findings(document: &mut Document, decision: &Decision) {
+    let frame = Frame {
+        head: "### Findings\n\n",
+        tail: "",
+        nouns: ("finding", "findings"),
+    };
+    document.rows(
+        &frame,
+        70,
+        by_strength(decision).into_iter().map(finding_row),
+    );
+}
+
+/// `path:line` of a finding, in code; empty for a finding about no path.
+pub fn place_of(finding: &Finding, place: Place) -> String {
+    match (&finding.path, finding.line) {
+        (Some(path), Some(line)) => format!("{} line {line}", code(path, place)),
+        (Some(path), None) => code(path, place),
+        (None, _) => String::new(),
+    }
+}
+
+fn finding_row(finding: &Finding) -> String {
+    let mut row = format!("- **{}** `{}`", finding.effect, finding.rule);
+    let at = place_of(finding, Place::Line);
+    if !at.is_empty() {
+        row.push_str(" · ");
+        row.push_str(&at);
+    }
+    if let Some(nodeid) = &finding.nodeid {
+        row.push_str(" · ");
+        row.push_str(&code(nodeid, Place::Line));
+    }
+    if let Some(owner) = &finding.owner {
+        row.push_str(" · owner ");
+        row.push_str(&code(owner, Place::Line));
+    }
+    row.push_str(" · ");
+    row.push_str(&prose(&finding.message, Place::Line));
+    if !finding.fix.is_empty() {
+        row.push_str(" *Mend:* ");
+        row.push_str(&prose(&finding.fix, Place::Line));
+    }
+    row.push('\n');
+    row
+}
+
+fn freezes(document: &mut Document, decision: &Decision) {
+    let touching: Vec<&FreezeRow> = decision
+        .freezes
+        .iter()
+        .filter(|row| row.touches_patch)
+        .collect();
+    let frame = Frame {
+        head: "### Freezes that touch this patch\n\n\
+               | test | state | owner | since | list | reason |\n| --- | --- | --- | --- | --- | --- |\n",
+        tail: "",
+        nouns: ("freeze", "freezes"),
+    };
+    let optional = |text: &Option<String>| {
+        text.as_deref()
+            .map_or_else(|| "not said".to_owned(), |text| code(text, Place::Cell))
+    };
+    let rows = touching.into_iter().map(|row| {
+        format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            code(&row.nodeid, Place::Cell),
+            row.state,
+            optional(&row.owner),
+            optional(&row.opened_at),
+            code(&row.source, Place::Cell),
+            code(&row.reason, Place::Cell),
+        )
+    });
+    document.rows(&frame, 60, rows);
+}
+
+fn write_set(document: &mut Document, decision: &Decision) {
+    let mut changes: Vec<_> = decision.write_set.iter().collect();
+    changes.sort_by_key(|change| change.class);
+    let head = format!(
+        "<details>\n<summary>Write-set: {}</summary>\n\n",
+        classes(decision)
+    );
+    let frame = Frame {
+        head: &head,
+        tail: "\n</details>\n",
+        nouns: ("path", "paths"),
+    };
+    let rows = changes.into_iter().map(|change| {
+        let from = change.old_path.as_deref().map_or_else(String::new, |old| {
+            format!(" from {}", code(old, Place::Line))
+        });
+        format!(
+            "- {} · {} · {}{from}\n",
+            change.class,
+            status_name(change.status),
+            code(&change.path, Place::Line)
+        )
+    });
+    document.rows(&frame, 80, rows);
+}
+
+fn status_name(status: ChangeStatus) -> &'static str {
+    match status {
+        ChangeStatus::Added => "added",
+        ChangeStatus::Removed => "removed",
+        ChangeStatus::Modified => "modified",
+        ChangeStatus::Renamed => "renamed",
+        ChangeStatus::TypeChanged => "type changed",
+    }
+}
+
+/// "2 production, 1 fixture".
+pub fn classes(decision: &Decision) -> String {
+    let counts: Vec<String> = Class::ALL
+        .iter()
+        .filter_map(|class| {
+            let of_class = decision.write_set.iter().filter(|c| c.class == *class);
+            match of_class.count() {
+                0 => None,
+                n => Some(format!("{n} {class}")),
+            }
+        })
+        .collect();
+    if counts.is_empty() {
+        "no path".to_owned()
+    } else {
+        counts.join(", ")
+    }
+}
+
+fn commits(document: &mut Document, decision: &Decision) {
+    let merge_base = decision
+        .merge_base
+        .as_ref()
+        .map_or_else(|| "unknown".to_owned(), |sha| format!("`{sha}`"));
+    document.push("<details>\n<summary>Commits and versions</summary>\n\n");
+    document.push(&format!("- base `{}`\n", decision.base));
+    document.push(&format!("- merge base {merge_base}\n"));
+    document.push(&format!("- head `{}`\n", decision.head));
+    document.push(&format!(
+        "- judged by the contract of {}\n",
+        code(&decision.branch, Place::Line)
+    ));
+    document.push(&format!(
+        "- author: {}, {}\n",
+        author_kind(decision),
+        prose(&decision.author.evidence, Place::Line)
+    ));
+    document.push(&format!(
+        "- frostline {}, {}\n\n</details>\n",
+        env!("CARGO_PKG_VERSION"),
+        DECISION_SCHEMA
+    ));
+}
+
+/// "agent" or "person".
+pub fn author_kind(decision: &Decision) -> &'static str {
+    match decision.author.kind {
+        AuthorKind::Agent => "agent",
+        AuthorKind::Person => "person",
+    }
+}
