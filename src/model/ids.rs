@@ -180,6 +180,14 @@ pub struct InstallationId(pub u64);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DeliveryId(pub String);
 
+/// A pull request as the forge addresses it. Work is coalesced by repository and number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PullKey {
+    pub installation: InstallationId,
+    pub repo: RepoName,
+    pub number: PrNumber,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,311 @@
+//! The job queue: enqueue, claim, extend.
+//!
+//! A job means "bring this pull request up to date". Invariants:
+//! - At most one job of a key is queued and at most one is running, by unique indexes. A queued one
+//!   is not claimed while one of its key runs, so a pull request is served serially.
+//! - Claiming counts the attempt and takes a lease and a new fence in one transaction. Whoever holds
+//!   the fence of a running job holds the job; an expired lease goes back to the queue or to `dead`.
+//! - A job leaves `running` only with its fence (see `settle`) or by expiry.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sqlx::{Row as _, Sqlite, Transaction};
+
+use crate::model::{DeliveryId, PullKey, Sha};
+
+use super::{Store, StoreError};
+
+/// Kind of the jobs that bring a pull request up to date.
+pub(super) const PULL: &str = "pull";
+
+/// How the queue treats its jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// How long a claim lasts unless it is extended.
+    pub lease: Duration,
+    /// Claims of a job before it is given up as dead.
+    pub max_attempts: u32,
+    /// Wait after the first failed attempt; doubled for each further one.
+    pub backoff_base: Duration,
+    /// The longest such wait.
+    pub backoff_cap: Duration,
+}
+
+impl Default for QueueSettings {
+    /// With these a job that keeps failing is tried for about four hours.
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(60),
+            max_attempts: 15,
+            backoff_base: Duration::from_secs(5),
+            backoff_cap: Duration::from_secs(30 * 60),
+        }
+    }
+}
+
+impl QueueSettings {
+    /// Wait after `attempts` failed attempts: exponential, between half and the whole of it, so that
+    /// jobs that failed together do not come back together.
+    pub(super) fn backoff(&self, attempts: u32) -> Duration {
+        let doublings = attempts.saturating_sub(1).min(30);
+        let full = self
+            .backoff_base
+            .saturating_mul(1 << doublings)
+            .min(self.backoff_cap);
+        full.mul_f64(rand::random_range(0.5..=1.0))
+    }
+}
+
+/// What a job knows; JSON in the table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JobPayload {
+    pub pull: PullKey,
+    pub head: Option<Sha>,
+    pub delivery: Option<DeliveryId>,
+}
+
+/// What happens to the payload of a job that waits already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coalesce {
+    /// The event is newer: its payload replaces the job's.
+    Replace,
+    /// The event is not known to be newer.
+    Keep,
+}
+
+/// A claimed job. Its holder may work on the pull request until the lease ends or is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub job_id: i64,
+    /// Greater than the fence of every earlier claim in this database.
+    pub fence: i64,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub key: PullKey,
+    /// Head that the newest event told. For logs: the work reads the real one.
+    pub head: Option<Sha>,
+    /// The newest delivery that asked for the job; `None` when none did.
+    pub delivery: Option<DeliveryId>,
+}
+
+/// How many jobs are in which state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    pub queued: u64,
+    pub running: u64,
+    pub done: u64,
+    pub dead: u64,
+}
+
+/// What must not run twice at once. Forges compare names without case, and an App that is installed
+/// anew has another installation id for the same pull request.
+pub(super) fn key_text(pull: &PullKey) -> String {
+    format!(
+        "{}#{}",
+        pull.repo.as_str().to_ascii_lowercase(),
+        pull.number
+    )
+}
+
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
+}
+
+impl Store {
+    /// Asks for the pull request to be brought up to date, without a delivery.
+    pub async fn enqueue(&self, pull: &PullKey) -> Result<(), StoreError> {
+        let payload = JobPayload {
+            pull: pull.clone(),
+            head: None,
+            delivery: None,
+        };
+        let mut tx = self.begin().await?;
+        self.enqueue_in(&mut tx, &payload, Coalesce::Keep, self.now_ms())
+            .await?;
+        tx.commit().await?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Enqueues within a transaction of the caller's, who calls [`Store::wake`] after the commit.
+    ///
+    /// A job of the key that waits already is due at once (but not before the floor the forge set)
+    /// and has all its attempts again: the event may have removed the cause of its failures.
+    pub(super) async fn enqueue_in(
+        &self,
+        tx: &mut Transaction<'static, Sqlite>,
+        payload: &JobPayload,
+        coalesce: Coalesce,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO job (kind, key, payload, state, max_attempts, run_at, created_at, updated_at)
+             VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?5, ?5)
+             ON CONFLICT (kind, key) WHERE state = 'queued' DO UPDATE SET
+                 payload = CASE WHEN ?6 THEN excluded.payload ELSE payload END,
+                 attempts = 0,
+                 run_at = max(not_before, min(run_at, excluded.run_at)),
+                 updated_at = excluded.updated_at",
+        )
+        .bind(PULL)
+        .bind(key_text(&payload.pull))
+        .bind(json(payload)?)
+        .bind(self.inner.queue.max_attempts)
+        .bind(now)
+        .bind(coalesce == Coalesce::Replace)
+        .execute(&mut **tx)
+        .await?;
+        Ok(())
+    }
+
+    /// Takes the job that has been due longest, if any is. Expired leases are given back first.
+    pub async fn claim(&self) -> Result<Option<Lease>, StoreError> {
+        let now = self.now_ms();
+        let mut tx = self.begin().await?;
+        let died = self.expire_in(&mut tx, now).await?;
+        let lease = loop {
+            let Some(claimed) = self.claim_in(&mut tx, now).await? else {
+                break None;
+            };
+            match claimed {
+                Ok(lease) => break Some(lease),
+                // A payload of another version. Left in the queue it would stop all others.
+                Err(job) => {
+                    sqlx::query(
+                        "UPDATE job SET state = 'dead', lease_until = NULL, updated_at = ?2,
+                             err = 'the payload cannot be read'
+                         WHERE id = ?1",
+                    )
+                    .bind(job)
+                    .bind(now)
+                    .execute(&mut *tx)
+                    .await?;
+                    tracing::error!(job, "job is dead: its payload cannot be read");
+                }
+            }
+        };
+        tx.commit().await?;
+        for dead in died {
+            dead.log();
+        }
+        Ok(lease)
+    }
+
+    /// `Err` holds the id of a job whose payload cannot be read.
+    async fn claim_in(
+        &self,
+        tx: &mut Transaction<'static, Sqlite>,
+        now: i64,
+    ) -> Result<Option<Result<Lease, i64>>, StoreError> {
+        let due: Option<i64> = sqlx::query_scalar(
+            "SELECT id FROM job AS next
+             WHERE state = 'queued' AND run_at <= ?1
+               AND NOT EXISTS (
+                   SELECT 1 FROM job AS other
+                   WHERE other.kind = next.kind AND other.key = next.key AND other.state = 'running')
+             ORDER BY run_at, id LIMIT 1",
+        )
+        .bind(now)
+        .fetch_optional(&mut **tx)
+        .await?;
+        let Some(id) = due else {
+            return Ok(None);
+        };
+        let fence: i64 = sqlx::query_scalar("UPDATE fence SET value = value + 1 RETURNING value")
+            .fetch_one(&mut **tx)
+            .await?;
+        let row = sqlx::query(
+            "UPDATE job SET state = 'running', attempts = attempts + 1, fence = ?2,
+                 lease_until = ?3, not_before = 0, updated_at = ?4
+             WHERE id = ?1
+             RETURNING attempts, max_attempts, payload",
+        )
+        .bind(id)
+        .bind(fence)
+        .bind(now.saturating_add(millis(self.inner.queue.lease)))
+        .bind(now)
+        .fetch_one(&mut **tx)
+        .await?;
+        let payload: String = row.try_get("payload")?;
+        let Ok(payload) = serde_json::from_str::<JobPayload>(&payload) else {
+            return Ok(Some(Err(id)));
+        };
+        Ok(Some(Ok(Lease {
+            job_id: id,
+            fence,
+            attempt: row.try_get("attempts")?,
+            max_attempts: row.try_get("max_attempts")?,
+            key: payload.pull,
+            head: payload.head,
+            delivery: payload.delivery,
+        })))
+    }
+
+    /// Lengthens the lease, counted from now. False if the lease was lost.
+    pub async fn extend(&self, lease: &Lease) -> Result<bool, StoreError> {
+        let now = self.now_ms();
+        let mut tx = self.begin().await?;
+        let done = sqlx::query(
+            "UPDATE job SET lease_until = ?3, updated_at = ?4
+             WHERE id = ?1 AND fence = ?2 AND state = 'running'",
+        )
+        .bind(lease.job_id)
+        .bind(lease.fence)
+        .bind(now.saturating_add(millis(self.inner.queue.lease)))
+        .bind(now)
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Is the lease still this holder's? Read it again after the last write to the outside: if it
+    /// was lost meanwhile, another may have written in between (see [`Store::requeue_lost`]).
+    pub async fn holds(&self, lease: &Lease) -> Result<bool, StoreError> {
+        let held: bool = sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM job WHERE id = ?1 AND fence = ?2 AND state = 'running')",
+        )
+        .bind(lease.job_id)
+        .bind(lease.fence)
+        .fetch_one(self.reader())
+        .await?;
+        Ok(held)
+    }
+
+    /// How long a claim lasts unless it is extended.
+    pub fn lease_time(&self) -> Duration {
+        self.inner.queue.lease
+    }
+
+    /// Resolves when a job was enqueued by this process since the last time it resolved.
+    pub async fn enqueued(&self) {
+        self.inner.enqueued.notified().await;
+    }
+
+    pub(super) fn wake(&self) {
+        self.inner.enqueued.notify_one();
+    }
+
+    pub async fn queue_counts(&self) -> Result<QueueCounts, StoreError> {
+        let rows = sqlx::query("SELECT state, count(*) AS jobs FROM job GROUP BY state")
+            .fetch_all(self.reader())
+            .await?;
+        let mut counts = QueueCounts::default();
+        for row in rows {
+            let jobs = row.try_get::<i64, _>("jobs")?.cast_unsigned();
+            match row.try_get::<String, _>("state")?.as_str() {
+                "queued" => counts.queued = jobs,
+                "running" => counts.running = jobs,
+                "done" => counts.done = jobs,
+                _ => counts.dead = jobs,
+            }
+        }
+        Ok(counts)
+    }
+}
+
+pub(super) fn json(payload: &JobPayload) -> Result<String, StoreError> {
+    serde_json::to_string(payload).map_err(|e| StoreError::Database(sqlx::Error::Encode(e.into())))
+}
