@@ -1,1 +1,10 @@
 //! Webhooks: signature over raw bytes, then a lenient payload.
+//!
+//! Invariant: nothing of a body is parsed before its signature was verified. Only [`Secrets::verify`]
+//! makes a [`Verified`], and only a [`Verified`] can be parsed.
+
+mod event;
+mod signature;
+
+pub use event::{Event, EventError, PullAction, PullEvent, delivery_id};
+pub use signature::{Secrets, SignatureError, Verified, sign};
