@@ -1,1 +1,63 @@
 //! HTTP: the router, the webhook route, health.
+//!
+//! Invariant: no work is done within a request. The webhook route stores the delivery with its job
+//! and answers; the runner does the rest.
+
+mod app;
+mod body;
+mod health;
+mod hooks;
+mod listen;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use tower_http::timeout::TimeoutLayer;
+
+use crate::store::Store;
+use crate::webhook::Secrets;
+use crate::work::Pulse;
+
+pub use app::{App, ServeParts};
+pub use body::BODY_LIMIT;
+pub use listen::HttpServer;
+
+/// The forge gives up on an answer after ten seconds; a body that trickles in must not hold a
+/// connection for longer.
+const REQUEST_TIME: Duration = Duration::from_secs(9);
+
+/// What the routes need; cheap to clone.
+#[derive(Clone)]
+pub struct AppState {
+    pub(crate) store: Store,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) pulse: Pulse,
+    pub(crate) room: body::Room,
+}
+
+impl AppState {
+    pub fn new(store: Store, secrets: Secrets, pulse: Pulse) -> Self {
+        Self {
+            store,
+            secrets: Arc::new(secrets),
+            pulse,
+            room: body::Room::default(),
+        }
+    }
+}
+
+/// The routes of interfaces section 3 that exist.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/webhooks/github", post(hooks::receive))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            REQUEST_TIME,
+        ))
+        .with_state(state)
+}

@@ -1,0 +1,133 @@
+//! `POST /webhooks/github` (interfaces section 3).
+//!
+//! The order is: size, signature, headers, JSON. Whoever does not know a secret learns only whether a
+//! body is too large.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::model::DeliveryId;
+use crate::store::{Delivery, Received};
+use crate::webhook::{Event, PullEvent, delivery_id};
+
+use super::AppState;
+use super::body::{BODY_LIMIT, BodyError};
+
+#[derive(Serialize)]
+struct Accepted<'a> {
+    delivery: &'a str,
+    duplicate: bool,
+}
+
+#[derive(Serialize)]
+struct Refused {
+    error: String,
+}
+
+fn refuse(status: StatusCode, error: impl Into<String>) -> Response {
+    let error = error.into();
+    tracing::debug!(%status, error, "webhook refused");
+    (status, Json(Refused { error })).into_response()
+}
+
+pub(super) async fn receive(State(state): State<AppState>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    match accept(&state, &parts.headers, body).await {
+        Ok(response) | Err(response) => response,
+    }
+}
+
+async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Response, Response> {
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse().ok());
+    let held = state.room.read(body, announced).await.map_err(unread)?;
+    let verified = state
+        .secrets
+        .verify(held.bytes.clone(), one(headers, "x-hub-signature-256"))
+        .map_err(|error| refuse(StatusCode::UNAUTHORIZED, error.to_string()))?;
+
+    let name = one(headers, "x-github-event")
+        .and_then(|value| std::str::from_utf8(value).ok())
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| {
+            refuse(
+                StatusCode::BAD_REQUEST,
+                "the header X-GitHub-Event is missing",
+            )
+        })?;
+    let event = Event::parse(name, &verified)
+        .map_err(|error| refuse(StatusCode::BAD_REQUEST, error.to_string()))?;
+    let Event::Pull(event) = event else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let id = one(headers, "x-github-delivery")
+        .and_then(delivery_id)
+        .ok_or_else(|| {
+            refuse(
+                StatusCode::BAD_REQUEST,
+                "the header X-GitHub-Delivery is missing, or is no delivery id",
+            )
+        })?;
+    Ok(store(state, id, name, event).await)
+}
+
+async fn store(state: &AppState, id: DeliveryId, name: &str, event: PullEvent) -> Response {
+    let delivery = Delivery {
+        id,
+        event: name.to_owned(),
+        action: event.action.name().to_owned(),
+        pull: event.pull,
+        head: event.head,
+    };
+    match state.store.receive(&delivery).await {
+        Ok(received) => {
+            tracing::info!(
+                delivery = delivery.id.0,
+                repository = %delivery.pull.repo,
+                pull_request = delivery.pull.number.0,
+                action = delivery.action,
+                duplicate = received == Received::Duplicate,
+                "delivery stored"
+            );
+            let accepted = Accepted {
+                delivery: &delivery.id.0,
+                duplicate: received == Received::Duplicate,
+            };
+            (StatusCode::ACCEPTED, Json(accepted)).into_response()
+        }
+        Err(error) => {
+            tracing::error!(delivery = delivery.id.0, %error, "delivery could not be stored");
+            refuse(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the delivery could not be stored; redeliver it later",
+            )
+        }
+    }
+}
+
+fn unread(error: BodyError) -> Response {
+    match error {
+        BodyError::TooLarge => refuse(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than {BODY_LIMIT} bytes"),
+        ),
+        BodyError::NoRoom => refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too much is being received; redeliver it later",
+        ),
+        BodyError::Broken => refuse(StatusCode::BAD_REQUEST, "the body broke off"),
+    }
+}
+
+/// A header that must be there once: two of a name could be read differently by a proxy.
+fn one<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    values.next().is_none().then(|| value.as_bytes())
+}
