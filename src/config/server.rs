@@ -1,0 +1,291 @@
+//! The server's configuration (interfaces section 3): `frostline.toml`, then `FROSTLINE_…` variables,
+//! then flags.
+//!
+//! Invariant: secrets come from files or the environment, never from flags, and no type that holds
+//! one can be printed.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use url::Url;
+
+pub use super::layers::ConfigError;
+use super::layers::{ENV_PREFIX, Layers, Setting};
+
+/// The file that is read when none is named.
+pub const DEFAULT_FILE: &str = "frostline.toml";
+
+/// Largest configuration or secret file, bytes.
+const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// A secret. It has neither `Debug` nor `Display`, so it gets into no message by accident.
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself; hand it only to what needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+/// How to reach the forge, and as whom.
+pub struct GithubConfig {
+    pub app_id: u64,
+    /// The App's RSA key, PEM.
+    pub private_key: Secret,
+    /// At least one.
+    pub webhook_secrets: Vec<Secret>,
+    /// Without a slash at its end when shown: `https://api.github.com`, `https://host/api/v3`.
+    pub api_url: Url,
+}
+
+/// Everything `serve` needs.
+pub struct ServerConfig {
+    pub bind: SocketAddr,
+    /// Where users reach this server; `None` if it was not told.
+    pub public_url: Option<Url>,
+    pub database_url: String,
+    pub github: GithubConfig,
+    pub log_format: LogFormat,
+    /// Jobs at once.
+    pub concurrency: usize,
+}
+
+/// Flags of the command line: (name without dashes, key, value).
+pub type Flags = Vec<(&'static str, &'static str, String)>;
+
+impl ServerConfig {
+    /// Lays file, environment and flags over each other, and reads the files of the secrets.
+    ///
+    /// `file`: the named file, which must exist; or `None` for [`DEFAULT_FILE`] if there is one.
+    pub fn load(file: Option<&Path>, flags: Flags) -> Result<Self, ConfigError> {
+        let mut env = BTreeMap::new();
+        for (name, value) in std::env::vars_os() {
+            let (name, value) = (name.into_string(), value.into_string());
+            match (name, value) {
+                (Ok(name), Ok(value)) => {
+                    env.insert(name, value);
+                }
+                (Ok(name), Err(_)) if name.starts_with(ENV_PREFIX) => {
+                    return Err(ConfigError::new(
+                        format!("environment variable {name}"),
+                        "the value is not UTF-8",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let default = Path::new(DEFAULT_FILE);
+        match file {
+            Some(file) => Self::from_layers(Some(file), &env, flags),
+            None => Self::from_layers(default.exists().then_some(default), &env, flags),
+        }
+    }
+
+    /// [`ServerConfig::load`] with the environment as an argument.
+    pub fn from_layers(
+        file: Option<&Path>,
+        env: &BTreeMap<String, String>,
+        flags: Flags,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Layers::default();
+        if let Some(file) = file {
+            let text = read(file, &file.display().to_string())?;
+            layers.add_file(file, &text)?;
+        }
+        layers.add_env(env)?;
+        for (flag, key, value) in flags {
+            layers.add_flag(flag, key, value)?;
+        }
+        Ok(Self {
+            bind: bind(&layers)?,
+            public_url: public_url(&layers)?,
+            database_url: database_url(&layers)?,
+            github: github(&layers, env)?,
+            log_format: log_format(&layers)?,
+            concurrency: concurrency(&layers)?,
+        })
+    }
+}
+
+fn bind(layers: &Layers) -> Result<SocketAddr, ConfigError> {
+    layers.get("bind").map_or_else(
+        || Ok(SocketAddr::from(([127, 0, 0, 1], 8080))),
+        |setting| {
+            setting.text()?.parse().map_err(|_| {
+                setting.error("expected an address and a port, for example 127.0.0.1:8080")
+            })
+        },
+    )
+}
+
+fn public_url(layers: &Layers) -> Result<Option<Url>, ConfigError> {
+    layers
+        .get("public_url")
+        .map(|setting| http_url(setting, "https://frostline.example.com"))
+        .transpose()
+}
+
+fn http_url(setting: &Setting, example: &str) -> Result<Url, ConfigError> {
+    let bad = || setting.error(format!("expected an URL like {example}"));
+    let url = Url::parse(setting.text()?).map_err(|_| bad())?;
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if plain { Ok(url) } else { Err(bad()) }
+}
+
+fn database_url(layers: &Layers) -> Result<String, ConfigError> {
+    let Some(setting) = layers.get("database_url") else {
+        return Ok("sqlite://frostline.db".to_owned());
+    };
+    let url = setting.text()?;
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        // The URL may hold a password: it is not repeated.
+        return Err(setting.error(
+            "this version keeps its data in SQLite only; write sqlite://FILE, for example sqlite://frostline.db",
+        ));
+    }
+    if !url.starts_with("sqlite://") {
+        return Err(setting.error("expected sqlite://FILE, for example sqlite://frostline.db"));
+    }
+    Ok(url.to_owned())
+}
+
+fn log_format(layers: &Layers) -> Result<LogFormat, ConfigError> {
+    layers
+        .get("log.format")
+        .map_or(Ok(LogFormat::Text), |setting| match setting.text()? {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            other => Err(setting.error(format!("expected text or json, found {other:?}"))),
+        })
+}
+
+fn concurrency(layers: &Layers) -> Result<usize, ConfigError> {
+    layers.get("queue.concurrency").map_or(Ok(4), |setting| {
+        match usize::try_from(setting.number()?) {
+            Ok(jobs @ 1..=64) => Ok(jobs),
+            _ => Err(setting.error("expected a number of jobs from 1 to 64")),
+        }
+    })
+}
+
+fn github(layers: &Layers, env: &BTreeMap<String, String>) -> Result<GithubConfig, ConfigError> {
+    let app_id = layers
+        .get("github.app_id")
+        .ok_or_else(|| missing("github.app_id", "the App's numeric id"))?;
+    let private_key = secret_text(
+        layers,
+        env,
+        ("github.private_key_file", "github.private_key_env"),
+        "the App's private key",
+    )?;
+    if !private_key.1.contains("-----BEGIN") {
+        return Err(private_key.0.error(
+            "this is no private key; expected the PEM file that the forge made, which begins with -----BEGIN",
+        ));
+    }
+    let (setting, secrets) = secret_text(
+        layers,
+        env,
+        ("github.webhook_secret_file", "github.webhook_secret_env"),
+        "the webhook's secret",
+    )?;
+    let webhook_secrets: Vec<Secret> = secrets
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(Secret::new)
+        .collect();
+    if webhook_secrets.is_empty() {
+        return Err(setting.error("it holds no secret; write one a line"));
+    }
+    Ok(GithubConfig {
+        app_id: app_id.number()?,
+        private_key: Secret(private_key.1),
+        webhook_secrets,
+        api_url: api_url(layers)?,
+    })
+}
+
+fn api_url(layers: &Layers) -> Result<Url, ConfigError> {
+    let allow_http = layers
+        .get("github.allow_http_loopback")
+        .map_or(Ok(false), Setting::truth)?;
+    let Some(setting) = layers.get("github.api_url") else {
+        return Url::parse("https://api.github.com")
+            .map_err(|error| ConfigError::new("github.api_url", error.to_string()));
+    };
+    let url = http_url(setting, "https://api.github.com or https://HOST/api/v3")?;
+    let loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    };
+    if url.scheme() == "http" && !(allow_http && loopback) {
+        return Err(setting.error(
+            "plain http would send tokens in the clear; write https (`github.allow_http_loopback = true` \
+             permits http to this machine, for tests)",
+        ));
+    }
+    Ok(url)
+}
+
+fn missing(key: &str, what: &str) -> ConfigError {
+    let variable = format!("{ENV_PREFIX}{}", key.replace('.', "__").to_uppercase());
+    ConfigError::new(
+        format!("`{key}`"),
+        format!("{what} is not set; write it in {DEFAULT_FILE}, or set {variable}"),
+    )
+}
+
+/// The text that a `…_file` key points to or that stands in the variable a `…_env` key names.
+fn secret_text<'a>(
+    layers: &'a Layers,
+    env: &BTreeMap<String, String>,
+    (file_key, env_key): (&'static str, &'static str),
+    what: &str,
+) -> Result<(&'a Setting, String), ConfigError> {
+    if let Some(setting) = layers.get(file_key) {
+        let text = read(&setting.path()?, &setting.place.to_string())?;
+        return Ok((setting, text));
+    }
+    let setting = layers.get(env_key).ok_or_else(|| missing(file_key, what))?;
+    let name = setting.text()?;
+    if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        // It may be the secret itself, so it is not repeated.
+        return Err(setting.error("expected the name of an environment variable, not its value"));
+    }
+    env.get(name)
+        .map(|text| (setting, text.clone()))
+        .ok_or_else(|| setting.error(format!("the environment variable {name} is not set")))
+}
+
+/// Reads a small text file; `place` is what names it in the configuration.
+fn read(path: &Path, place: &str) -> Result<String, ConfigError> {
+    let cannot =
+        |why: String| ConfigError::new(place, format!("cannot read {}: {why}", path.display()));
+    let length = std::fs::metadata(path)
+        .map_err(|error| cannot(error.to_string()))?
+        .len();
+    if length > FILE_LIMIT {
+        return Err(cannot(format!("it is larger than {FILE_LIMIT} bytes")));
+    }
+    std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))
+}
