@@ -1,0 +1,42 @@
+//! What can go wrong with a request to the forge, as far as a caller acts on it.
+
+use chrono::{DateTime, Utc};
+
+/// Why the forge gave no usable answer. Each text names the request, and holds no credential.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ForgeError {
+    /// 404: it does not exist, or this App may not see it.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// 401 with a token that was made a moment ago, or with the App's own signature.
+    #[error("the forge refuses this App's credentials: {0}")]
+    Unauthorized(String),
+    /// 403 that is no rate limit: a permission is missing.
+    #[error("not allowed: {0}")]
+    Forbidden(String),
+    /// A primary or secondary limit; nothing is worth asking before `until`.
+    #[error("rate limited until {until}")]
+    RateLimited { until: DateTime<Utc> },
+    /// 410.
+    #[error("gone: {0}")]
+    Gone(String),
+    /// 400, 409 or 422: the request itself is wrong or comes at the wrong state; repeating it is of no use.
+    #[error("the forge refused the request: {0}")]
+    Validation(String),
+    /// Time-out, broken connection or 5xx: worth another try later. A write may have taken effect.
+    #[error("the forge did not answer: {0}")]
+    Transient(String),
+    /// The answer is larger than is read.
+    #[error("the answer to {what} is larger than {limit} bytes")]
+    TooLarge { what: String, limit: usize },
+    /// The answer is not what the API promises.
+    #[error("the forge's answer makes no sense: {0}")]
+    Malformed(String),
+}
+
+impl ForgeError {
+    /// Whether the same request may succeed later without anybody's doing.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Transient(_) | Self::RateLimited { .. })
+    }
+}

@@ -1,0 +1,212 @@
+//! The App's signature and the installation tokens that it buys.
+//!
+//! Invariant: however many requests need a token at once, one is minted; each token is good for one
+//! repository and for no more than [`PERMISSIONS`].
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderValue, Method};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use octocrab::Octocrab;
+use serde::{Deserialize, Serialize};
+
+use crate::forge::ForgeError;
+use crate::model::{InstallationId, RepoName};
+
+use super::transport::{self, Call};
+
+/// What tokens are asked for: what the requests of this room need and nothing else. The App's manifest
+/// asks for the same (a test compares).
+pub const PERMISSIONS: &[(&str, &str)] = &[
+    ("checks", "write"),
+    ("contents", "read"),
+    ("metadata", "read"),
+    ("pull_requests", "write"),
+];
+
+/// A token is not used in its last minutes: a request must end while it is valid.
+const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(3);
+/// Most tokens kept at a time.
+const CACHED_TOKENS: u64 = 10_000;
+
+/// The App's numeric id and private key. Shows neither in `Debug`.
+#[derive(Clone)]
+pub struct AppKey {
+    id: u64,
+    key: EncodingKey,
+}
+
+impl fmt::Debug for AppKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppKey")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct Claims {
+    iat: i64,
+    exp: i64,
+    iss: String,
+}
+
+impl AppKey {
+    /// `pem` is the RSA private key as GitHub hands it out (PKCS#1) or in PKCS#8. The error says what
+    /// is wrong with it without quoting it.
+    pub fn from_pem(id: u64, pem: &[u8]) -> Result<Self, String> {
+        let key = EncodingKey::from_rsa_pem(pem)
+            .map_err(|_| "not an RSA private key in PEM form".to_owned())?;
+        let key = Self { id, key };
+        // Parsing is lazy: a damaged key shows only when it signs.
+        key.jwt(Utc::now())
+            .map_err(|_| "an RSA private key that can't sign".to_owned())?;
+        Ok(key)
+    }
+
+    pub fn app_id(&self) -> u64 {
+        self.id
+    }
+
+    /// Valid from a minute ago (the forge's clock may lag) for less than the ten minutes it may be.
+    fn jwt(&self, now: DateTime<Utc>) -> Result<String, jsonwebtoken::errors::Error> {
+        let claims = Claims {
+            iat: now.timestamp() - 60,
+            exp: now.timestamp() + 9 * 60,
+            iss: self.id.to_string(),
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)
+    }
+}
+
+/// An installation token for one repository. Opaque; `Debug` hides it.
+#[derive(Clone)]
+pub(super) struct Token {
+    secret: String,
+    expires_at: DateTime<Utc>,
+}
+
+impl Token {
+    pub fn authorization(&self) -> Result<HeaderValue, ForgeError> {
+        bearer(&self.secret)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token(expires_at: {})", self.expires_at)
+    }
+}
+
+fn bearer(secret: &str) -> Result<HeaderValue, ForgeError> {
+    HeaderValue::from_str(&format!("Bearer {secret}"))
+        .map_err(|_| ForgeError::Malformed("a token that fits in no header".to_owned()))
+}
+
+type Key = (InstallationId, RepoName);
+
+struct BeforeExpiry;
+
+impl moka::Expiry<Key, Token> for BeforeExpiry {
+    fn expire_after_create(&self, _: &Key, token: &Token, _: Instant) -> Option<Duration> {
+        let left = token.expires_at - EXPIRY_MARGIN - Utc::now();
+        Some(left.to_std().unwrap_or(Duration::ZERO))
+    }
+}
+
+/// Tokens that are still good, and the way to new ones.
+pub(super) struct Tokens {
+    key: AppKey,
+    cache: moka::future::Cache<Key, Token>,
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tokens {
+    pub fn new(key: AppKey) -> Self {
+        let cache = moka::future::Cache::builder()
+            .max_capacity(CACHED_TOKENS)
+            .expire_after(BeforeExpiry)
+            .build();
+        Self { key, cache }
+    }
+
+    pub fn app_id(&self) -> u64 {
+        self.key.id
+    }
+
+    /// A token for `repo`. `minted` is called before a request goes out.
+    pub async fn get(
+        &self,
+        transport: &Octocrab,
+        api_path: &str,
+        installation: InstallationId,
+        repo: &RepoName,
+        minted: impl FnOnce(),
+    ) -> Result<Token, ForgeError> {
+        let key = (installation, repo.clone());
+        self.cache
+            .try_get_with(key, async {
+                minted();
+                self.mint(transport, api_path, installation, repo).await
+            })
+            .await
+            .map_err(|error| (*error).clone())
+    }
+
+    /// Forgets `token`, unless another request has replaced it already.
+    pub async fn forget(&self, installation: InstallationId, repo: &RepoName, token: &Token) {
+        use moka::ops::compute::Op;
+        self.cache
+            .entry((installation, repo.clone()))
+            .and_compute_with(async |entry| match entry {
+                Some(entry) if entry.value().secret == token.secret => Op::Remove,
+                _ => Op::Nop,
+            })
+            .await;
+    }
+
+    async fn mint(
+        &self,
+        transport: &Octocrab,
+        api_path: &str,
+        installation: InstallationId,
+        repo: &RepoName,
+    ) -> Result<Token, ForgeError> {
+        #[derive(Deserialize)]
+        struct Minted {
+            token: String,
+            expires_at: DateTime<Utc>,
+        }
+        let permissions: serde_json::Map<_, _> = PERMISSIONS
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).into()))
+            .collect();
+        let call = Call::with_body(
+            Method::POST,
+            format!("/app/installations/{}/access_tokens", installation.0),
+            serde_json::json!({"repositories": [repo.name()], "permissions": permissions}),
+        );
+        let jwt = self
+            .key
+            .jwt(Utc::now())
+            .map_err(|_| ForgeError::Unauthorized("the App's key can't sign".to_owned()))?;
+        let path = format!("{api_path}{}", call.path);
+        let answer = transport::send(transport, &call, &path, bearer(&jwt)?).await?;
+        // serde's message could quote the token.
+        let minted: Minted = serde_json::from_slice(&answer.body)
+            .map_err(|_| ForgeError::Malformed(format!("{}: no token", call.name())))?;
+        Ok(Token {
+            secret: minted.token,
+            expires_at: minted.expires_at,
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! The App, and a client for one repository of one installation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use octocrab::Octocrab;
+use url::{Host, Url};
+
+use crate::forge::ForgeError;
+use crate::model::{InstallationId, RepoName};
+
+use super::auth::{AppKey, Tokens};
+use super::transport::{self, Answer, Call};
+
+/// How to reach the forge, and as whom.
+#[derive(Debug, Clone)]
+pub struct AppSettings {
+    /// `https://api.github.com`, or `https://HOST/api/v3` for GitHub Enterprise Server.
+    pub api_url: Url,
+    /// Lets `api_url` be plain HTTP to this very machine: tests and demo.
+    pub allow_http_loopback: bool,
+    pub key: AppKey,
+}
+
+/// Why [`AppSettings`] can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error(
+        "github.api_url {0}: tokens are sent over HTTPS only; plain HTTP is for 127.0.0.1 or [::1], with github.allow_http_loopback"
+    )]
+    Insecure(Url),
+    #[error(
+        "github.api_url {0}: expected https://HOST or https://HOST/api/v3, without query or user"
+    )]
+    Shape(Url),
+    #[error("no HTTP client could be made")]
+    Transport,
+}
+
+struct Inner {
+    transport: Octocrab,
+    /// Path of the REST API below the host: empty, or `/api/v3`.
+    api_path: String,
+    graphql_path: String,
+    tokens: Tokens,
+}
+
+/// This App on its forge. Cheap to clone; clones share connections and tokens.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App")
+            .field("tokens", &self.inner.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+impl App {
+    /// Must be called inside a tokio runtime.
+    pub fn new(settings: AppSettings) -> Result<Self, SettingsError> {
+        let url = settings.api_url;
+        let secure = url.scheme() == "https"
+            || (url.scheme() == "http" && settings.allow_http_loopback && is_loopback(&url));
+        if !secure {
+            return Err(SettingsError::Insecure(url));
+        }
+        let plain = url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        if !plain || url.host().is_none() {
+            return Err(SettingsError::Shape(url));
+        }
+        let api_path = url.path().trim_end_matches('/').to_owned();
+        let graphql_path = format!(
+            "{}/graphql",
+            api_path.strip_suffix("/v3").unwrap_or(&api_path)
+        );
+        let transport = transport::build(&url.origin().ascii_serialization())
+            .map_err(|_| SettingsError::Transport)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                transport,
+                api_path,
+                graphql_path,
+                tokens: Tokens::new(settings.key),
+            }),
+        })
+    }
+
+    /// The numeric id that marks this App's own comments and check-runs.
+    pub fn app_id(&self) -> u64 {
+        self.inner.tokens.app_id()
+    }
+
+    /// A client with a request counter of its own: make one for each evaluation.
+    pub fn client(&self, installation: InstallationId, repo: RepoName) -> Client {
+        Client {
+            app: self.clone(),
+            installation,
+            repo,
+            requests: AtomicU64::new(0),
+        }
+    }
+}
+
+/// Requests about one repository, with an installation token, counted.
+#[derive(Debug)]
+pub struct Client {
+    app: App,
+    installation: InstallationId,
+    repo: RepoName,
+    requests: AtomicU64,
+}
+
+impl Client {
+    pub fn repo(&self) -> &RepoName {
+        &self.repo
+    }
+
+    pub fn app_id(&self) -> u64 {
+        self.app.app_id()
+    }
+
+    /// Requests sent so far, tokens included.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// `/repos/owner/name` and `rest`.
+    pub(super) fn path(&self, rest: &str) -> String {
+        format!("/repos/{}{rest}", self.repo)
+    }
+
+    pub(super) async fn rest(&self, call: &Call) -> Result<Answer, ForgeError> {
+        let api = &self.app.inner.api_path;
+        // `next` links are absolute paths already.
+        let path = if !api.is_empty() && call.path.starts_with(&format!("{api}/")) {
+            call.path.clone()
+        } else {
+            format!("{api}{}", call.path)
+        };
+        self.send(call, &path).await
+    }
+
+    pub(super) async fn graphql(&self, call: &Call) -> Result<Answer, ForgeError> {
+        self.send(call, &self.app.inner.graphql_path).await
+    }
+
+    /// One request; a second one with a fresh token when a token from the cache was refused. A refused
+    /// request has done nothing, so that this is safe for writes too.
+    async fn send(&self, call: &Call, path: &str) -> Result<Answer, ForgeError> {
+        let inner = &self.app.inner;
+        let mut retried = false;
+        loop {
+            let mut fresh = false;
+            let token = inner
+                .tokens
+                .get(
+                    &inner.transport,
+                    &inner.api_path,
+                    self.installation,
+                    &self.repo,
+                    || {
+                        fresh = true;
+                        self.count();
+                    },
+                )
+                .await?;
+            self.count();
+            let answer =
+                transport::send(&inner.transport, call, path, token.authorization()?).await;
+            if !matches!(answer, Err(ForgeError::Unauthorized(_))) {
+                return answer;
+            }
+            inner
+                .tokens
+                .forget(self.installation, &self.repo, &token)
+                .await;
+            if fresh || retried {
+                return answer;
+            }
+            retried = true;
+        }
+    }
+
+    fn count(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,275 @@
+//! One method for each request that is made.
+
+use http::Method;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::forge::ForgeError;
+use crate::model::{PrNumber, Sha};
+
+use super::client::Client;
+use super::transport::{Call, RAW};
+use super::wire::{
+    Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, Tree,
+};
+
+/// Pages of comments that are read in search of ours.
+const COMMENT_PAGES: usize = 50;
+
+/// Percent-encodes everything but unreserved characters, `/` too: a branch is one path segment.
+fn segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// What a GraphQL answer's `errors` say.
+#[derive(Debug, serde::Deserialize)]
+struct GraphqlError {
+    #[serde(default)]
+    message: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+/// A GraphQL answer: partial data and errors may come together.
+#[derive(Debug)]
+pub(super) struct Partial {
+    pub data: serde_json::Value,
+    pub error: Option<String>,
+}
+
+impl Client {
+    async fn read<T: DeserializeOwned>(&self, path: String) -> Result<T, ForgeError> {
+        let call = Call::get(path);
+        self.rest(&call).await?.json(&call)
+    }
+
+    async fn write<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: String,
+        body: serde_json::Value,
+    ) -> Result<T, ForgeError> {
+        let call = Call::with_body(method, path, body);
+        self.rest(&call).await?.json(&call)
+    }
+
+    pub async fn pull(&self, number: PrNumber) -> Result<Pull, ForgeError> {
+        self.read(self.path(&format!("/pulls/{number}"))).await
+    }
+
+    /// Three-dot comparison of `base` (a branch or commit) with `head`: the first 250 commits and 300
+    /// files.
+    pub async fn compare(&self, base: &str, head: &Sha) -> Result<Comparison, ForgeError> {
+        self.read(self.path(&format!("/compare/{}...{head}", segment(base))))
+            .await
+    }
+
+    /// A page of a comparison's commits (100 each, from 1); files come with the first only.
+    pub async fn compare_page(
+        &self,
+        base: &Sha,
+        head: &Sha,
+        per_page: usize,
+        page: usize,
+    ) -> Result<Comparison, ForgeError> {
+        let path = format!("/compare/{base}...{head}?per_page={per_page}&page={page}");
+        self.read(self.path(&path)).await
+    }
+
+    /// Changed files of a pull request, 100 to a page, until `most` rows are read; the flag says whether
+    /// that was all.
+    pub async fn pull_files(
+        &self,
+        number: PrNumber,
+        most: usize,
+    ) -> Result<(Vec<ListedFile>, bool), ForgeError> {
+        let mut next = Some(self.path(&format!("/pulls/{number}/files?per_page=100")));
+        let mut files: Vec<ListedFile> = Vec::new();
+        while let Some(path) = next {
+            let call = Call::get(path);
+            let answer = self.rest(&call).await?;
+            files.extend(answer.json::<Vec<ListedFile>>(&call)?);
+            next = answer.next;
+            if files.len() >= most {
+                return Ok((files, false));
+            }
+        }
+        Ok((files, true))
+    }
+
+    pub async fn branch(&self, name: &str) -> Result<Branch, ForgeError> {
+        self.read(self.path(&format!("/branches/{}", segment(name))))
+            .await
+    }
+
+    pub async fn git_commit(&self, sha: &Sha) -> Result<GitCommit, ForgeError> {
+        self.read(self.path(&format!("/git/commits/{sha}"))).await
+    }
+
+    pub async fn tree(&self, sha: &Sha, recursive: bool) -> Result<Tree, ForgeError> {
+        // Any value of `recursive` means yes.
+        let query = if recursive { "?recursive=1" } else { "" };
+        let mut call = Call::get(self.path(&format!("/git/trees/{sha}{query}")));
+        call.limit = 64 << 20;
+        self.rest(&call).await?.json(&call)
+    }
+
+    /// A blob's bytes, at most `limit`.
+    pub async fn blob(&self, sha: &Sha, limit: usize) -> Result<Vec<u8>, ForgeError> {
+        let mut call = Call::get(self.path(&format!("/git/blobs/{sha}")));
+        call.accept = RAW;
+        call.limit = limit;
+        Ok(self.rest(&call).await?.body.to_vec())
+    }
+
+    pub async fn create_check_run(&self, run: &CheckRunRequest) -> Result<CheckRun, ForgeError> {
+        self.write(Method::POST, self.path("/check-runs"), json!(run))
+            .await
+    }
+
+    pub async fn update_check_run(
+        &self,
+        id: u64,
+        run: &CheckRunRequest,
+    ) -> Result<CheckRun, ForgeError> {
+        let path = self.path(&format!("/check-runs/{id}"));
+        self.write(Method::PATCH, path, json!(run)).await
+    }
+
+    pub async fn check_run(&self, id: u64) -> Result<CheckRun, ForgeError> {
+        self.read(self.path(&format!("/check-runs/{id}"))).await
+    }
+
+    /// All of this App's runs of `name` on `head`, superseded ones too.
+    pub async fn check_runs(&self, head: &Sha, name: &str) -> Result<Vec<CheckRun>, ForgeError> {
+        #[derive(serde::Deserialize)]
+        struct Page {
+            check_runs: Vec<CheckRun>,
+        }
+        let mut next = Some(self.path(&format!(
+            "/commits/{head}/check-runs?check_name={}&filter=all&per_page=100&app_id={}",
+            segment(name),
+            self.app_id()
+        )));
+        let mut runs = Vec::new();
+        while let Some(path) = next {
+            let call = Call::get(path);
+            let answer = self.rest(&call).await?;
+            runs.extend(answer.json::<Page>(&call)?.check_runs);
+            next = answer.next;
+        }
+        runs.retain(|run| run.app.as_ref().is_none_or(|app| app.id == self.app_id()));
+        Ok(runs)
+    }
+
+    /// The first comment of a pull request for which `is_it` holds, the oldest first.
+    pub async fn find_comment(
+        &self,
+        number: PrNumber,
+        is_it: impl Fn(&Comment) -> bool,
+    ) -> Result<Option<Comment>, ForgeError> {
+        let mut next = Some(self.path(&format!("/issues/{number}/comments?per_page=100")));
+        for _ in 0..COMMENT_PAGES {
+            let Some(path) = next else { return Ok(None) };
+            let call = Call::get(path);
+            let answer = self.rest(&call).await?;
+            let comments: Vec<Comment> = answer.json(&call)?;
+            if let Some(found) = comments.into_iter().find(&is_it) {
+                return Ok(Some(found));
+            }
+            next = answer.next;
+        }
+        match next {
+            None => Ok(None),
+            Some(_) => Err(ForgeError::Validation(format!(
+                "pull request {number} has more than {} comments; ours was not found among them",
+                COMMENT_PAGES * 100
+            ))),
+        }
+    }
+
+    pub async fn create_comment(
+        &self,
+        number: PrNumber,
+        body: &str,
+    ) -> Result<Comment, ForgeError> {
+        let path = self.path(&format!("/issues/{number}/comments"));
+        self.write(Method::POST, path, json!({"body": body})).await
+    }
+
+    pub async fn edit_comment(&self, id: u64, body: &str) -> Result<Comment, ForgeError> {
+        let path = self.path(&format!("/issues/comments/{id}"));
+        self.write(Method::PATCH, path, json!({"body": body})).await
+    }
+
+    /// Folds a comment away as resolved, or unfolds it.
+    pub async fn set_minimized(&self, node_id: &str, minimized: bool) -> Result<(), ForgeError> {
+        let query = if minimized {
+            "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: RESOLVED}) { clientMutationId } }"
+        } else {
+            "mutation($id: ID!) { unminimizeComment(input: {subjectId: $id}) { clientMutationId } }"
+        };
+        let answer = self.query(query, json!({"id": node_id})).await?;
+        match answer.error {
+            None => Ok(()),
+            Some(error) => Err(ForgeError::Validation(error)),
+        }
+    }
+
+    /// A GraphQL query or mutation. A limit is an error even though its status is 200.
+    pub(super) async fn query(
+        &self,
+        query: &str,
+        variables: serde_json::Value,
+    ) -> Result<Partial, ForgeError> {
+        #[derive(serde::Deserialize)]
+        struct Reply {
+            #[serde(default)]
+            data: serde_json::Value,
+            #[serde(default)]
+            errors: Vec<GraphqlError>,
+        }
+        let body = json!({"query": query, "variables": variables});
+        let call = Call::with_body(Method::POST, "/graphql", body);
+        let reply: Reply = self.graphql(&call).await?.json(&call)?;
+        if reply.errors.iter().any(|e| e.kind == "RATE_LIMITED") {
+            return Err(ForgeError::RateLimited {
+                until: chrono::Utc::now() + chrono::TimeDelta::minutes(5),
+            });
+        }
+        let error = reply.errors.first().map(|error| {
+            let text: String = error.message.chars().take(200).collect();
+            format!(
+                "{}: {} {}",
+                call.name(),
+                error.kind,
+                text.replace('\n', " ")
+            )
+        });
+        Ok(Partial {
+            data: reply.data,
+            error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_one_segment_however_it_is_spelled() {
+        assert_eq!(segment("main"), "main");
+        assert_eq!(segment("release/1.x"), "release%2F1.x");
+        assert_eq!(segment("a?b#c%é"), "a%3Fb%23c%25%C3%A9");
+        assert_eq!(segment("../../x"), "..%2F..%2Fx");
+    }
+}

@@ -1,0 +1,22 @@
+//! GitHub, and servers that speak its API (GitHub Enterprise Server, the fake forge of tests and demo).
+//!
+//! octocrab is the transport and nothing more: signing, tokens, errors, paging, limits and the shapes
+//! of requests and answers are ours, because it drops the token on absolute URLs of other hosts, mints
+//! a token for each concurrent request, repeats POSTs, and has no limit on the size of an answer.
+//!
+//! ```text
+//! App (key, token cache) ── repo(installation, owner/name) ──▶ Client (requests, counted)
+//! ```
+
+mod auth;
+mod blobs;
+mod client;
+mod endpoints;
+mod patch;
+mod transport;
+mod wire;
+
+pub use auth::AppKey;
+pub use client::{App, AppSettings, Client, SettingsError};
+pub use patch::hunks;
+pub use wire::*;
