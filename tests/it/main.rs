@@ -1,3 +1,5 @@
 //! Everything with I/O: real git repositories, a real SQLite file, real HTTP on loopback.
 
+mod git_repo;
 mod pure_rooms;
+mod support;
