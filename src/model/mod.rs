@@ -5,6 +5,7 @@
 mod decision;
 mod ids;
 mod node_id;
+mod rules;
 mod snapshot;
 
 pub use decision::*;
