@@ -1,5 +1,9 @@
 //! `hunk-map.json`: which properties must be live when a path changes (protocol 3.4). PURE.
 
+use super::ContractError;
+use super::document::{Fault, Node};
+use super::json;
+use super::reader::{self, Object};
 use crate::model::NodeId;
 
 /// A rule of the map.
@@ -18,4 +22,47 @@ pub struct MapRule {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HunkMap {
     pub rules: Vec<MapRule>,
+}
+
+/// Reads the map at `path` of the repository.
+///
+/// # Errors
+/// The first thing that is not as protocol 3.4 has it.
+pub fn parse(path: &str, bytes: &[u8]) -> Result<HunkMap, ContractError> {
+    read(bytes).map_err(|fault| fault.in_file(path))
+}
+
+fn read(bytes: &[u8]) -> Result<HunkMap, Fault> {
+    let root = json::parse(bytes)?;
+    let file = Object::of(&root, "the map")?;
+    file.version_one()?;
+    file.closed(&["version", "rules"])?;
+    let rules = reader::list(file.need("rules")?, "`rules`")?;
+    let rules = rules.iter().map(rule).collect::<Result<_, _>>()?;
+    Ok(HunkMap { rules })
+}
+
+fn rule(node: &Node<'_>) -> Result<MapRule, Fault> {
+    let row = Object::of(node, "an entry of `rules`")?;
+    row.closed(&["path_prefix", "live_properties", "min_live"])?;
+    let prefix = row.need("path_prefix")?;
+    let path_prefix = reader::string(prefix, "`path_prefix`")?;
+    // A prefix may end with one `/`: it is a raw string, and `src/a/` is not `src/a`.
+    let bare = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
+    reader::canonical(bare, prefix.place, "`path_prefix`")?;
+    let properties = reader::list(row.need("live_properties")?, "`live_properties`")?;
+    let live_properties = properties
+        .iter()
+        .map(|property| reader::node_id(property, "an entry of `live_properties`"))
+        .collect::<Result<_, _>>()?;
+    let min_live = match row.get("min_live") {
+        Some(min) => Some(reader::integer(min, "`min_live`", 1)?),
+        None => None,
+    };
+    Ok(MapRule {
+        path_prefix: path_prefix.to_owned(),
+        live_properties,
+        min_live,
+        line: node.place.line,
+    })
 }

@@ -1,11 +1,17 @@
 //! The contract files of protocol section 3: parse, validate, write. PURE.
 //!
 //! Invariant: strict. What is not exactly what the protocol says is a [`ContractError`] that names
-//! the file, the line and column, and what was expected.
+//! the file, the line and column, and what was expected. No input panics, takes the stack or more
+//! memory than a small multiple of its size.
 
+pub(crate) mod document;
 pub mod freezes;
+pub mod glob;
+pub(crate) mod json;
 pub mod lock;
 pub mod map;
+pub(crate) mod reader;
+pub(crate) mod yaml;
 
 /// Why a contract file is not one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
