@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 const PURE: &[&str] = &[
     "src/model",
     "src/contract",
-    "src/config/repo.rs",
+    "src/config/repo",
     "src/gate",
     "src/digest",
     "src/render",

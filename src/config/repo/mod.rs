@@ -1,8 +1,12 @@
 //! `.github/frostline.yml`: the configuration of one repository (protocol 3.1). PURE.
 
+mod parse;
+
 use std::collections::BTreeMap;
 
 use crate::model::{CommentPolicy, Effect, Layer, Rule};
+
+pub use parse::parse;
 
 /// Whether refusals block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,6 +60,7 @@ pub enum LayerSetting {
 pub struct RepoConfig {
     pub mode: Mode,
     pub apply_to: ApplyTo,
+    /// Exact names of the guarded branches beside the default branch.
     pub branches: Vec<String>,
     pub agents: Agents,
     pub paths: Paths,

@@ -1,0 +1,384 @@
+//! Reading `.github/frostline.yml`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::{Agents, ApplyTo, LayerSetting, Mode, Paths, RepoConfig};
+use crate::contract::document::{Fault, Kind, Member, Node, Place, quoted};
+use crate::contract::reader::{self, Object, suggestion};
+use crate::contract::{ContractError, glob, yaml};
+use crate::model::{CommentPolicy, Effect, Layer, Rule};
+
+const KEYS: &[&str] = &[
+    "version", "mode", "apply_to", "branches", "agents", "paths", "contract", "rules", "review",
+    "lane", "comments",
+];
+
+/// The keys of `contract:` with their layers.
+const LAYERS: &[(&str, Layer)] = &[
+    ("lock", Layer::Lock),
+    ("freezes", Layer::Freezes),
+    ("map", Layer::Map),
+    ("ledger", Layer::Ledger),
+    ("catalog", Layer::Catalog),
+    ("evidence", Layer::Evidence),
+    ("frozen_tests", Layer::FrozenTests),
+    ("seeds", Layer::Seeds),
+];
+
+/// Reads the configuration at `path` of the repository, which is a fixed one.
+///
+/// # Errors
+/// The first thing that is not as protocol 3.1 has it.
+pub fn parse(path: &str, bytes: &[u8]) -> Result<RepoConfig, ContractError> {
+    read(bytes).map_err(|fault| fault.in_file(path))
+}
+
+fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
+    let root = yaml::parse(bytes)?;
+    let file = Object::of(&root, "the configuration")?;
+    if let Some(version) = file.get("version") {
+        reader::version_one(version)?;
+    }
+    file.closed(KEYS)?;
+    if let Some(review) = file.get("review") {
+        check_review(review)?;
+    }
+    if let Some(lane) = file.get("lane") {
+        check_lane(lane)?;
+    }
+    Ok(RepoConfig {
+        mode: choice(
+            &file,
+            "mode",
+            &[("enforce", Mode::Enforce), ("observe", Mode::Observe)],
+        )?,
+        apply_to: choice(
+            &file,
+            "apply_to",
+            &[("agents", ApplyTo::Agents), ("all", ApplyTo::All)],
+        )?,
+        branches: names(&file, "branches", branch)?,
+        agents: file.get("agents").map_or(Ok(Agents::default()), agents)?,
+        paths: file.get("paths").map_or(Ok(Paths::default()), paths)?,
+        contract: file.get("contract").map_or(Ok(BTreeMap::new()), layers)?,
+        rules: file.get("rules").map_or(Ok(BTreeMap::new()), rules)?,
+        comments: choice(
+            &file,
+            "comments",
+            &[
+                ("holes", CommentPolicy::Holes),
+                ("always", CommentPolicy::Always),
+                ("never", CommentPolicy::Never),
+            ],
+        )?,
+    })
+}
+
+/// One of a few words; the default when the key is not there.
+fn choice<T: Copy + Default>(
+    file: &Object<'_, '_>,
+    key: &str,
+    choices: &[(&str, T)],
+) -> Result<T, Fault> {
+    let Some(node) = file.get(key) else {
+        return Ok(T::default());
+    };
+    let word = reader::string(node, &format!("`{key}`"))?;
+    let choice = choices.iter().find(|(name, _)| *name == word);
+    choice.map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        Fault::new(
+            node.place,
+            format!(
+                "`{key}`: {} is unknown; {}",
+                quoted(word),
+                suggestion(word, &known)
+            ),
+        )
+    })
+}
+
+/// A list of strings, each of which `check` accepts; empty when the key is not there.
+fn names(
+    object: &Object<'_, '_>,
+    key: &str,
+    check: fn(&str) -> Result<(), String>,
+) -> Result<Vec<String>, Fault> {
+    let Some(node) = object.get(key) else {
+        return Ok(Vec::new());
+    };
+    let mut names = Vec::new();
+    for item in reader::list(node, &format!("`{key}`"))? {
+        let name = reader::string(item, &format!("an entry of `{key}`"))?;
+        check(name).map_err(|why| Fault::new(item.place, format!("an entry of `{key}`: {why}")))?;
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+fn word(text: &str) -> Result<(), String> {
+    match text.trim().is_empty() || text.chars().any(char::is_control) {
+        true => Err(format!("expected a name, found {}", quoted(text))),
+        false => Ok(()),
+    }
+}
+
+/// The exact name of a branch.
+fn branch(text: &str) -> Result<(), String> {
+    word(text)?;
+    if let Some(name) = text.strip_prefix("refs/heads/") {
+        return Err(format!("expected a branch's name; write {}", quoted(name)));
+    }
+    match text.contains([' ', '~', '^', ':', '?', '*', '[', '\\']) {
+        true => Err(format!(
+            "expected the exact name of a branch, found {}",
+            quoted(text)
+        )),
+        false => Ok(()),
+    }
+}
+
+fn agents(node: &Node<'_>) -> Result<Agents, Fault> {
+    let object = Object::of(node, "`agents`")?;
+    object.closed(&["logins", "branches", "labels", "trailers", "exclude_logins"])?;
+    Ok(Agents {
+        logins: names(&object, "logins", word)?,
+        branches: names(&object, "branches", word)?,
+        labels: names(&object, "labels", word)?,
+        trailers: names(&object, "trailers", word)?,
+        exclude_logins: names(&object, "exclude_logins", word)?,
+    })
+}
+
+fn paths(node: &Node<'_>) -> Result<Paths, Fault> {
+    let object = Object::of(node, "`paths`")?;
+    object.closed(&[
+        "production",
+        "properties",
+        "inline_properties",
+        "harness",
+        "golden",
+        "tests",
+        "notes",
+        "sensitive",
+        "ignored",
+    ])?;
+    Ok(Paths {
+        production: production(&object)?,
+        properties: globs(&object, "properties")?,
+        inline_properties: globs(&object, "inline_properties")?,
+        harness: globs(&object, "harness")?,
+        golden: globs(&object, "golden")?,
+        tests: globs(&object, "tests")?,
+        notes: globs(&object, "notes")?,
+        sensitive: globs(&object, "sensitive")?,
+        ignored: globs(&object, "ignored")?,
+    })
+}
+
+fn globs(object: &Object<'_, '_>, key: &str) -> Result<Vec<String>, Fault> {
+    let globs = names(object, key, |text| {
+        glob::check(text).map_err(|error| error.to_string())
+    })?;
+    if globs.len() > glob::MAX_GLOBS {
+        let place = object.get(key).map_or(object.place, |node| node.place);
+        return Err(Fault::new(
+            place,
+            format!(
+                "`{key}`: expected at most {} globs, found {}",
+                glob::MAX_GLOBS,
+                globs.len()
+            ),
+        ));
+    }
+    Ok(globs)
+}
+
+/// The list replaces the built-in one, so it has to leave something.
+fn production(object: &Object<'_, '_>) -> Result<Vec<String>, Fault> {
+    let globs = globs(object, "production")?;
+    match object.get("production") {
+        Some(node) if globs.iter().all(|text| glob::split(text).0) => Err(Fault::new(
+            node.place,
+            "`production`: expected at least one glob that adds: this list replaces the built-in one, and nothing would be production; leave the key out to keep the built-in list",
+        )),
+        _ => Ok(globs),
+    }
+}
+
+fn layers(node: &Node<'_>) -> Result<BTreeMap<Layer, LayerSetting>, Fault> {
+    let object = Object::of(node, "`contract`")?;
+    let keys: Vec<&str> = LAYERS.iter().map(|(key, _)| *key).collect();
+    object.closed(&keys)?;
+    let mut settings = BTreeMap::new();
+    for &(key, layer) in LAYERS {
+        let Some(node) = object.get(key) else {
+            continue;
+        };
+        let setting = match &node.kind {
+            Kind::Bool(false) => LayerSetting::Off,
+            Kind::Text(text) if text == "off" => LayerSetting::Off,
+            Kind::Text(text) => {
+                reader::canonical(text, node.place, &format!("`{key}`"))?;
+                LayerSetting::Path(text.to_string())
+            }
+            _ => {
+                return Err(reader::expected(
+                    node,
+                    &format!("`{key}`"),
+                    "a path or `off`",
+                ));
+            }
+        };
+        settings.insert(layer, setting);
+    }
+    refuse_shared_paths(&object, &settings)?;
+    Ok(settings)
+}
+
+/// Each moved layer has a path of its own: not that of another, not inside it, not the configuration's.
+fn refuse_shared_paths(
+    object: &Object<'_, '_>,
+    settings: &BTreeMap<Layer, LayerSetting>,
+) -> Result<(), Fault> {
+    let path_of = |layer: Layer| match settings.get(&layer) {
+        Some(LayerSetting::Path(path)) => path.as_str(),
+        Some(LayerSetting::Off) | None => layer.default_path(),
+    };
+    let lies_in = |inner: &str, outer: &str| {
+        let rest = inner.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    for &(key, layer) in LAYERS {
+        let (Some(node), Some(LayerSetting::Path(path))) = (object.get(key), settings.get(&layer))
+        else {
+            continue;
+        };
+        let mut others = Layer::ALL.into_iter().filter(|other| *other != layer);
+        let taken = others.find(|other| {
+            let other = path_of(*other);
+            lies_in(path, other) || lies_in(other, path)
+        });
+        if let Some(other) = taken {
+            return Err(Fault::new(
+                node.place,
+                format!(
+                    "`{key}`: {} is taken by {} ({}); give each its own path",
+                    quoted(path),
+                    name_of(other),
+                    path_of(other)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn name_of(layer: Layer) -> String {
+    LAYERS
+        .iter()
+        .find(|(_, other)| *other == layer)
+        .map_or("the configuration itself".to_owned(), |(key, _)| {
+            format!("`{key}`")
+        })
+}
+
+fn rules(node: &Node<'_>) -> Result<BTreeMap<Rule, Effect>, Fault> {
+    let object = Object::of(node, "`rules`")?;
+    let mut effects = BTreeMap::new();
+    for member in object.members {
+        let rule = known::<Rule>(&member.key, member.place, "rule", Rule::ALL, Rule::name)?;
+        let effect = effect(member, rule)?;
+        if effect != rule.default_effect() {
+            effects.insert(rule, effect);
+        }
+    }
+    Ok(effects)
+}
+
+fn effect(member: &Member<'_>, rule: Rule) -> Result<Effect, Fault> {
+    let node = &member.value;
+    let word = reader::string(node, &format!("`{rule}`"))?;
+    let effect = known::<Effect>(word, node.place, "effect", Effect::ALL, Effect::name)?;
+    let default = rule.default_effect();
+    if effect >= default || rule.may_be_lowered_to() == Some(effect) {
+        return Ok(effect);
+    }
+    let allowed = Effect::ALL
+        .iter()
+        .filter(|e| **e >= default || rule.may_be_lowered_to() == Some(**e));
+    let allowed: Vec<String> = allowed.map(|e| format!("`{e}`")).collect();
+    Err(Fault::new(
+        node.place,
+        format!(
+            "`{rule}`: it is `{default}` and may not be lowered to `{effect}`; allowed: {}",
+            allowed.join(", ")
+        ),
+    ))
+}
+
+/// A name out of `all`.
+fn known<T: FromStr + Copy + 'static>(
+    text: &str,
+    place: Place,
+    what: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, Fault> {
+    text.parse().map_err(|_| {
+        let names: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+        Fault::new(
+            place,
+            format!(
+                "unknown {what} {}; {}",
+                quoted(text),
+                suggestion(text, &names)
+            ),
+        )
+    })
+}
+
+/// `review:` is checked, and not acted on yet.
+fn check_review(node: &Node<'_>) -> Result<(), Fault> {
+    let object = Object::of(node, "`review`")?;
+    object.closed(&["author_may_accept"])?;
+    if let Some(value) = object.get("author_may_accept") {
+        reader::boolean(value, "`author_may_accept`")?;
+    }
+    Ok(())
+}
+
+/// `lane:` is checked, and not acted on yet.
+fn check_lane(node: &Node<'_>) -> Result<(), Fault> {
+    let object = Object::of(node, "`lane`")?;
+    object.closed(&[
+        "engine", "runs", "max_runs", "timeout", "workers", "network", "runners",
+    ])?;
+    if let Some(engine) = object.get("engine") {
+        let text = reader::string(engine, "`engine`")?;
+        word(text).map_err(|why| Fault::new(engine.place, format!("`engine`: {why}")))?;
+    }
+    let mut counts = [None; 4];
+    for (key, count) in ["runs", "max_runs", "timeout", "workers"]
+        .iter()
+        .zip(&mut counts)
+    {
+        if let Some(node) = object.get(key) {
+            *count = Some((reader::integer(node, &format!("`{key}`"), 1)?, node.place));
+        }
+    }
+    if let [Some((runs, _)), Some((max_runs, place)), ..] = counts
+        && max_runs < runs
+    {
+        return Err(Fault::new(
+            place,
+            format!("`max_runs`: expected at least `runs` ({runs}), found {max_runs}"),
+        ));
+    }
+    if let Some(network) = object.get("network") {
+        reader::boolean(network, "`network`")?;
+    }
+    names(&object, "runners", word)?;
+    Ok(())
+}
