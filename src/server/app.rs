@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::webhook::Secrets;
 use crate::work::{Handler, Runner, RunnerSettings};
 
-use super::{AppState, HttpServer, router};
+use super::{AppState, HttpServer};
 
 /// What [`App::start`] puts together.
 pub struct ServeParts<H> {
@@ -36,7 +36,7 @@ impl App {
     pub async fn start<H: Handler>(parts: ServeParts<H>) -> anyhow::Result<Self> {
         let runner = Runner::new(parts.store.clone(), parts.handler, parts.runner);
         let state = AppState::new(parts.store.clone(), parts.secrets, runner.pulse());
-        let http = HttpServer::bind(parts.bind, router(state))
+        let http = HttpServer::bind(parts.bind, state)
             .await
             .with_context(|| format!("cannot listen on {}; set another `bind`", parts.bind))?;
         let shutdown = CancellationToken::new();

@@ -13,27 +13,25 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Time for a request's headers, and the longest a connection stays open between requests.
-const HEADER_TIME: Duration = Duration::from_secs(10);
+use super::{AppState, Limits, router};
 
-/// Open connections; more wait in the system's backlog.
-const CONNECTIONS: usize = 1024;
-
-/// A bound listener that serves a router.
+/// A bound listener that serves the routes.
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    limits: Limits,
 }
 
 impl HttpServer {
     /// Binds `address`; port 0 takes a free one (see [`HttpServer::address`]).
-    pub async fn bind(address: SocketAddr, router: Router) -> std::io::Result<Self> {
+    pub async fn bind(address: SocketAddr, state: AppState) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         Ok(Self {
             address: listener.local_addr()?,
             listener,
-            router,
+            limits: state.limits.clone(),
+            router: router(state),
         })
     }
 
@@ -44,7 +42,7 @@ impl HttpServer {
 
     /// Serves until `shutdown`; then ends the requests that are being answered, and returns.
     pub async fn run(self, shutdown: CancellationToken) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Arc::new(Semaphore::new(self.limits.connections));
         let mut connections = JoinSet::new();
         loop {
             let place = tokio::select! {
@@ -64,8 +62,9 @@ impl HttpServer {
                 () = shutdown.cancelled() => break,
             };
             let (router, shutdown) = (self.router.clone(), shutdown.clone());
+            let headers = self.limits.headers;
             connections.spawn(async move {
-                serve_connection(stream, router, shutdown).await;
+                serve_connection(stream, router, headers, shutdown).await;
                 drop(place);
             });
             while connections.try_join_next().is_some() {}
@@ -75,12 +74,17 @@ impl HttpServer {
     }
 }
 
-async fn serve_connection(stream: TcpStream, router: Router, shutdown: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    router: Router,
+    headers: Duration,
+    shutdown: CancellationToken,
+) {
     // A small answer must not wait for more to send with it.
     let _ = stream.set_nodelay(true);
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
+        .header_read_timeout(headers)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     tokio::pin!(connection);
     let ended = tokio::select! {

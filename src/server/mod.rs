@@ -25,9 +25,27 @@ pub use app::{App, ServeParts};
 pub use body::BODY_LIMIT;
 pub use listen::HttpServer;
 
-/// The forge gives up on an answer after ten seconds; a body that trickles in must not hold a
-/// connection for longer.
-const REQUEST_TIME: Duration = Duration::from_secs(9);
+/// What a client may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// For a whole request: its body must have come and its answer be ready.
+    pub request: Duration,
+    /// For a request's headers; also the longest a connection stays open between requests.
+    pub headers: Duration,
+    /// Open connections; more wait in the system's backlog.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    /// The forge gives up on an answer after ten seconds.
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(9),
+            headers: Duration::from_secs(10),
+            connections: 1024,
+        }
+    }
+}
 
 /// What the routes need; cheap to clone.
 #[derive(Clone)]
@@ -36,6 +54,7 @@ pub struct AppState {
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) pulse: Pulse,
     pub(crate) room: body::Room,
+    pub(crate) limits: Limits,
 }
 
 impl AppState {
@@ -45,7 +64,13 @@ impl AppState {
             secrets: Arc::new(secrets),
             pulse,
             room: body::Room::default(),
+            limits: Limits::default(),
         }
+    }
+
+    /// With other limits than the default ones.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 }
 
@@ -57,7 +82,7 @@ pub fn router(state: AppState) -> Router {
         .route("/readyz", get(health::ready))
         .layer(TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
-            REQUEST_TIME,
+            state.limits.request,
         ))
         .with_state(state)
 }

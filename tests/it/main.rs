@@ -3,4 +3,5 @@
 mod contract;
 mod git_repo;
 mod pure_rooms;
+mod queue;
 mod support;
