@@ -1,8 +1,5 @@
 //! The queue on a real SQLite file: nothing is lost, nothing runs twice at once, attempts end.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test ends at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
