@@ -42,7 +42,8 @@ struct GraphqlError {
 #[derive(Debug)]
 pub(super) struct Partial {
     pub data: serde_json::Value,
-    pub error: Option<String>,
+    /// The first of them.
+    pub error: Option<ForgeError>,
 }
 
 impl Client {
@@ -210,17 +211,33 @@ impl Client {
         self.write(Method::PATCH, path, json!({"body": body})).await
     }
 
-    /// Folds a comment away as resolved, or unfolds it.
-    pub async fn set_minimized(&self, node_id: &str, minimized: bool) -> Result<(), ForgeError> {
-        let query = if minimized {
-            "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: RESOLVED}) { clientMutationId } }"
+    /// Folds a comment away as resolved, or unfolds it; with a `body`, replaces it in the same request.
+    pub async fn set_minimized(
+        &self,
+        node_id: &str,
+        body: Option<&str>,
+        minimized: bool,
+    ) -> Result<(), ForgeError> {
+        let fold = if minimized {
+            "minimizeComment(input: {subjectId: $id, classifier: RESOLVED}) { clientMutationId }"
         } else {
-            "mutation($id: ID!) { unminimizeComment(input: {subjectId: $id}) { clientMutationId } }"
+            "unminimizeComment(input: {subjectId: $id}) { clientMutationId }"
         };
-        let answer = self.query(query, json!({"id": node_id})).await?;
-        match answer.error {
+        let (query, variables) = match body {
+            Some(body) => (
+                format!(
+                    "mutation($id: ID!, $body: String!) {{ updateIssueComment(input: {{id: $id, body: $body}}) {{ clientMutationId }} {fold} }}"
+                ),
+                json!({"id": node_id, "body": body}),
+            ),
+            None => (
+                format!("mutation($id: ID!) {{ {fold} }}"),
+                json!({"id": node_id}),
+            ),
+        };
+        match self.query(&query, variables).await?.error {
             None => Ok(()),
-            Some(error) => Err(ForgeError::Validation(error)),
+            Some(error) => Err(error),
         }
     }
 
@@ -247,12 +264,17 @@ impl Client {
         }
         let error = reply.errors.first().map(|error| {
             let text: String = error.message.chars().take(200).collect();
-            format!(
+            let text = format!(
                 "{}: {} {}",
                 call.name(),
                 error.kind,
                 text.replace('\n', " ")
-            )
+            );
+            match error.kind.as_str() {
+                "NOT_FOUND" => ForgeError::NotFound(text),
+                "FORBIDDEN" => ForgeError::Forbidden(text),
+                _ => ForgeError::Validation(text),
+            }
         });
         Ok(Partial {
             data: reply.data,
