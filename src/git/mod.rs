@@ -1,1 +1,27 @@
 //! The local repository (gix): merge bases, merged tree, write-set, blobs, attributes.
+//!
+//! Invariants: only the repository's own commits have a say (no work tree, no configuration of user or
+//! machine, no replacement objects); nothing in it is executed; nothing is written to it but the
+//! digests under `<git dir>/frostline/`, which may be deleted at any time. What the gate has to judge
+//! is a [`crate::model::Fact`]; what keeps it from judging at all is a [`GitError`].
+
+mod attributes;
+mod cache;
+mod contract;
+mod digests;
+mod error;
+mod fixtures;
+mod gather;
+mod history;
+mod hunks;
+mod likeness;
+mod merge;
+mod open;
+mod parallel;
+mod renames;
+mod similarity;
+mod tree;
+mod write_set;
+
+pub use error::GitError;
+pub use gather::{Request, gather};

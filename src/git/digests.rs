@@ -1,0 +1,85 @@
+//! Digests of fixtures, by blob id.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::ObjectId;
+
+use super::cache::Cache;
+use super::error::one_line;
+use super::gather::stats;
+use super::parallel;
+use crate::model::{BlobDigest, Fact, FixtureEntry, Sha, Stats};
+
+/// Larger blobs are not read into memory; bytes.
+const LARGEST: u64 = 512 * 1024 * 1024;
+
+/// The digest of every regular fixture that is not opaque, and what it cost.
+pub(super) fn of(
+    repo: &gix::Repository,
+    fixtures: &[FixtureEntry],
+    cache: &mut Cache,
+) -> (BTreeMap<Sha, Fact<BlobDigest>>, Stats) {
+    let wanted: BTreeSet<&Sha> = fixtures
+        .iter()
+        .filter(|fixture| fixture.kind.is_regular() && fixture.opaque.is_none())
+        .map(|fixture| &fixture.id)
+        .collect();
+    let mut digests = BTreeMap::new();
+    let mut unseen = Vec::new();
+    for id in wanted {
+        match cache.get(id) {
+            Some(digest) => {
+                digests.insert(id.clone(), Fact::Known(digest));
+            }
+            None => unseen.push(id),
+        }
+    }
+    let found = parallel::map(repo, &in_pack_order(repo, unseen), |repo, (object, id)| {
+        (*id, read(repo, *object))
+    });
+    let (mut hashed, mut bytes) = (0, 0);
+    for (id, result) in found {
+        let fact = match result {
+            Ok((digest, size)) => {
+                hashed += 1;
+                bytes += size;
+                cache.put(id, &digest);
+                Fact::Known(digest)
+            }
+            Err(why) => Fact::Unavailable(why),
+        };
+        digests.insert(id.clone(), fact);
+    }
+    (digests, stats(fixtures.len(), hashed, bytes))
+}
+
+/// Sorted by where they lie in their packs, so that a delta's base was just read.
+fn in_pack_order<'a>(repo: &gix::Repository, ids: Vec<&'a Sha>) -> Vec<(ObjectId, &'a Sha)> {
+    use gix::odb::pack::Find as _;
+    let mut placed: Vec<_> = ids
+        .into_iter()
+        .filter_map(|id| Some((ObjectId::from_hex(id.as_str().as_bytes()).ok()?, id)))
+        .collect();
+    let mut buffer = Vec::new();
+    placed.sort_by_cached_key(|(object, _)| {
+        repo.objects
+            .location_by_oid(object, &mut buffer)
+            .ok()
+            .flatten()
+            .map(|at| (at.pack_id, at.pack_offset))
+    });
+    placed
+}
+
+/// Digest and size of a blob, or why it could not be had.
+fn read(repo: &gix::Repository, id: ObjectId) -> Result<(BlobDigest, u64), String> {
+    let header = repo.find_header(id).map_err(one_line)?;
+    if header.size() > LARGEST {
+        return Err(format!(
+            "it has {} bytes, more than the {LARGEST} that are read; keep it in Git LFS",
+            header.size()
+        ));
+    }
+    let blob = repo.find_blob(id).map_err(one_line)?;
+    Ok((crate::digest::blob(&blob.data), header.size()))
+}

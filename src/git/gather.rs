@@ -1,0 +1,184 @@
+//! From a local repository to a Snapshot.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use chrono::{DateTime, Utc};
+use gix::ObjectId;
+use gix::bstr::BStr;
+
+use super::cache::Cache;
+use super::error::GitError;
+use super::merge::merge;
+use super::tree::{Listing, Place, Tree, sha, tree_of};
+use super::write_set::WriteSet;
+use super::{contract, digests, fixtures, history, open};
+use crate::gate::facts;
+use crate::model::{Author, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats};
+
+/// What to judge: one patch in a local repository.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The repository, or any folder inside its work tree.
+    pub repo: PathBuf,
+    /// The guarded branch; `None` is the upstream default branch.
+    pub base: Option<String>,
+    /// The patch's tip; usually `HEAD`.
+    pub head: String,
+    pub author: Author,
+    /// Evaluation time.
+    pub now: DateTime<Utc>,
+    /// Read and write digests of blobs already seen.
+    pub cache: bool,
+}
+
+/// Reads everything that the gate needs to judge the commits `base..head`.
+///
+/// # Errors
+/// When there is nothing to judge: no repository, an unknown revision, too shallow a history, a tree
+/// or a commit that cannot be read. A merge conflict is a fact in the Snapshot.
+pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
+    let started = Instant::now();
+    let repo = open::open(&request.repo)?;
+    let base = open::base(&repo, request.base.as_deref())?;
+    let head = open::commit(&repo, &request.head)?;
+    let bases = history::merge_bases(&repo, base.commit, head)?;
+    let merged = merged_tree(&repo, base.commit, head, &bases)?;
+    let (base_tree, head_tree) = (tree_of(&repo, base.commit)?, tree_of(&repo, head)?);
+
+    let base_files = Tree::new(&repo, base_tree);
+    let merged_files = merged.known().map(|id| Tree::new(&repo, *id));
+    let config = contract::config(&repo, &base_files)?;
+    let opted_in = opted_in(&config, &base_files)?;
+    let contract = contract::files(&repo, config, &base_files, merged_files.as_ref())?;
+
+    let listing = match merged.known() {
+        Some(id) => Some(Listing::of(&repo, *id)?),
+        None => None,
+    };
+    let listed = listing.as_ref().map(Listing::listed);
+    let write_set = if bases.is_empty() {
+        Fact::Unavailable("base and head have no merge base".to_owned())
+    } else {
+        let write_set = WriteSet {
+            repo: &repo,
+            contract: &contract,
+            base: &base_files,
+            head: head_tree,
+            bases: &trees_of(&repo, &bases)?,
+            merged: merged_files.as_ref(),
+        };
+        let mut changes = write_set.changes()?;
+        if let Some(listed) = &listed {
+            facts::note_collisions(&contract, &mut changes, listed);
+        }
+        Fact::Known(changes)
+    };
+    let fixtures = match (&merged, &listing) {
+        (Fact::Known(tree), Some(listing)) => Fact::Known(fixtures::list(
+            &repo,
+            *tree,
+            listing,
+            &facts::fixture_roots(&contract),
+        )?),
+        _ => not_known(&merged),
+    };
+    let mut cache = Cache::open(&repo, request.cache);
+    let known = fixtures.known().map_or(&[][..], Vec::as_slice);
+    let (digests, mut stats) = digests::of(&repo, known, &mut cache);
+    cache.save();
+    let tree = match &listed {
+        Some(listed) => Fact::Known(facts::tree_facts(&contract, listed)),
+        None => not_known(&merged),
+    };
+    stats.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Snapshot {
+        schema: SNAPSHOT_SCHEMA.to_owned(),
+        repository: open::repository_name(&repo),
+        branch: base.branch,
+        into_unguarded: None,
+        base: sha(base.commit),
+        head: sha(head),
+        merge_bases: merge_bases_fact(&bases),
+        now: request.now,
+        opted_in,
+        author: request.author.clone(),
+        contract,
+        merged_tree: map(&merged, |id| sha(*id)),
+        write_set,
+        fixtures,
+        digests,
+        tree,
+        stats,
+    })
+}
+
+/// The merged tree's id, or why there is none.
+fn merged_tree(
+    repo: &gix::Repository,
+    base: ObjectId,
+    head: ObjectId,
+    bases: &[ObjectId],
+) -> Result<Fact<ObjectId>, GitError> {
+    if bases.is_empty() {
+        return Ok(Fact::Missing(
+            "base and head have no merge base: their histories are unrelated".to_owned(),
+        ));
+    }
+    Ok(match merge(repo, base, head, bases)? {
+        Ok(tree) => Fact::Known(tree),
+        Err(why) => Fact::Unavailable(format!(
+            "head cannot be merged into the base tip for certain: {why}; merge the base into the branch, or rebase it"
+        )),
+    })
+}
+
+fn merge_bases_fact(bases: &[ObjectId]) -> Fact<Vec<crate::model::Sha>> {
+    if bases.is_empty() {
+        Fact::Missing("the histories of base and head are unrelated".to_owned())
+    } else {
+        Fact::Known(bases.iter().map(|id| sha(*id)).collect())
+    }
+}
+
+fn trees_of(repo: &gix::Repository, commits: &[ObjectId]) -> Result<Vec<ObjectId>, GitError> {
+    commits.iter().map(|id| tree_of(repo, *id)).collect()
+}
+
+/// The reason of one fact, for another that hangs on it.
+fn not_known<T>(merged: &Fact<ObjectId>) -> Fact<T> {
+    let why = merged.why_not().unwrap_or_default();
+    Fact::Unavailable(format!("there is no merged tree: {why}"))
+}
+
+fn map<T, U>(fact: &Fact<T>, with: impl FnOnce(&T) -> U) -> Fact<U> {
+    match fact {
+        Fact::Known(value) => Fact::Known(with(value)),
+        Fact::Missing(why) => Fact::Missing(why.clone()),
+        Fact::Unavailable(why) => Fact::Unavailable(why.clone()),
+        Fact::Truncated(why) => Fact::Truncated(why.clone()),
+    }
+}
+
+/// Whether the base tip has opted in; its own tree is the default branch's tip here.
+fn opted_in(config: &crate::model::BlobFact, base: &Tree<'_>) -> Result<bool, GitError> {
+    let failed = std::cell::RefCell::new(None);
+    let answer = facts::is_opted_in(config, |path| match base.at(BStr::new(path)) {
+        Ok(place) => place != Place::Nothing,
+        Err(error) => {
+            failed.replace(Some(error));
+            false
+        }
+    });
+    failed.into_inner().map_or(Ok(answer), Err)
+}
+
+/// Counts for [`Snapshot::stats`] as far as gathering knows them.
+pub(super) fn stats(fixtures: usize, hashed: usize, bytes: u64) -> Stats {
+    Stats {
+        fixtures: fixtures as u64,
+        fixtures_hashed: hashed as u64,
+        bytes_hashed: bytes,
+        ..Stats::default()
+    }
+}
