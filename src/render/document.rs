@@ -8,6 +8,9 @@ use super::words::count;
 /// Room kept for the headings, table heads and "N more" lines of sections still to come.
 const RESERVE: usize = 4096;
 
+/// Rows in a row that may be too long before the rest is given up unseen.
+const MISSES: usize = 32;
+
 /// Text with a limit.
 pub struct Document {
     text: String,
@@ -60,11 +63,16 @@ impl Document {
         self.push(frame.head);
         let left = self.limit.saturating_sub(self.text.len() + RESERVE);
         let until = self.text.len().saturating_add(left / 100 * share);
-        let mut shown = 0;
+        let (mut shown, mut misses) = (0, 0);
         for row in rows {
             if self.text.len().saturating_add(row.len()) <= until {
                 self.text.push_str(&row);
                 shown += 1;
+                misses = 0;
+            } else if misses < MISSES {
+                misses += 1;
+            } else {
+                break;
             }
         }
         if shown < total {

@@ -42,9 +42,8 @@ pub enum Place {
 /// A code span for a path, a node id or another text that is a name. Texts over 512 characters are cut
 /// and say by how much.
 pub fn code(text: &str, place: Place) -> String {
-    let shown = visible(text);
-    let (shown, left_out) = cut(&shown, MAX_SHOWN);
-    let mut span = code_span(shown, place);
+    let (shown, left_out) = shown(text);
+    let mut span = code_span(&shown, place);
     if left_out > 0 {
         let _ = write!(span, " (and {left_out} characters more)");
     }
@@ -54,8 +53,7 @@ pub fn code(text: &str, place: Place) -> String {
 /// A sentence of ours that may quote a repository: plain words stay words, and every word that a forge
 /// could give a meaning becomes code, as does what stands between backticks. Cut like [`code`].
 pub fn prose(text: &str, place: Place) -> String {
-    let shown = visible(text);
-    let (shown, left_out) = cut(&shown, MAX_SHOWN);
+    let (shown, left_out) = shown(text);
     let mut out = String::with_capacity(shown.len() + 16);
     let parts: Vec<&str> = shown.split('`').collect();
     for (at, part) in parts.iter().enumerate() {
@@ -75,6 +73,14 @@ pub fn prose(text: &str, place: Place) -> String {
         let _ = write!(out, " (and {left_out} characters more)");
     }
     out
+}
+
+/// The text made visible, cut to [`MAX_SHOWN`] characters, and how many are left out.
+fn shown(text: &str) -> (String, usize) {
+    let (first, rest) = cut(text, MAX_SHOWN);
+    let first = visible(first);
+    let (shown, more) = cut(&first, MAX_SHOWN);
+    (shown.to_owned(), rest + more)
 }
 
 /// The first `max` characters, and how many are left out.

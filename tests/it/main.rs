@@ -1,7 +1,9 @@
 //! Everything with I/O: real git repositories, a real SQLite file, real HTTP on loopback.
 
 mod contract;
+mod docs;
 mod git_repo;
 mod pure_rooms;
 mod queue;
+mod render;
 mod support;
