@@ -1,12 +1,18 @@
 //! What a gatherer has to look up, and the facts that are computed from a whole listing. PURE.
 //!
-//! Both gatherers (local git, the forge) call these, so that a Snapshot means the same from either.
-//! Order: [`layers`] from the base tip's configuration, the contract files, [`fixture_roots`], the
-//! fixtures and the write-set, then [`tree_facts`] and [`note_collisions`].
+//! Both gatherers (local git, the forge) use these, so that a Snapshot means the same from either.
+//! Order: [`layers`] from the base tip's configuration, then the contract files, then a [`Plan`] of them,
+//! and with it the fixtures, the write-set and what hangs on the merged tree's listing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::model::{BlobFact, Change, ContractFile, EntryKind, Layer, TreeFacts};
+use caseless::default_case_fold_str;
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::classes::{Classifier, is_code};
+use super::reading::Reading;
+use crate::config::repo::{self, RepoConfig};
+use crate::model::{BlobFact, Change, Class, ContractFile, EntryKind, Layer, TreeFacts};
 
 /// A file of the merged tree. Listings are sorted by path bytes and hold no directories.
 #[derive(Debug, Clone, Copy)]
@@ -16,51 +22,221 @@ pub struct Listed<'a> {
     pub kind: EntryKind,
 }
 
+fn config_of(config: &BlobFact) -> RepoConfig {
+    match config {
+        BlobFact::Content { bytes, .. } => {
+            repo::parse(Layer::Config.default_path(), &bytes.0).unwrap_or_default()
+        }
+        _ => RepoConfig::default(),
+    }
+}
+
 /// Where each layer lives according to the base tip's configuration: the keys and paths of
-/// [`crate::model::Snapshot::contract`]. An unreadable configuration gives the defaults (it refuses later).
+/// [`crate::model::Snapshot::contract`]. A layer that is off is at its default path, where it is
+/// still guarded. An unreadable configuration gives the defaults (it refuses later).
 pub fn layers(config: &BlobFact) -> BTreeMap<Layer, String> {
-    let _ = config;
-    todo!()
+    let config = config_of(config);
+    Layer::ALL
+        .into_iter()
+        .map(|layer| (layer, config.guarded_path(layer).to_owned()))
+        .collect()
 }
 
 /// Whether a default branch's tip has opted in (protocol 3): `config` is its configuration, `exists`
-/// tells whether its tree has an entry at a path.
+/// tells whether its tree has an entry at a path. What can't be looked up counts as there.
 pub fn is_opted_in(config: &BlobFact, exists: impl Fn(&str) -> bool) -> bool {
-    let _ = (config, exists);
-    todo!()
+    if *config != BlobFact::Absent {
+        return true;
+    }
+    [Layer::Lock, Layer::Freezes, Layer::Map, Layer::Ledger]
+        .iter()
+        .any(|layer| exists(layer.default_path()))
 }
 
-/// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged
-/// tree's, sorted; the default root when neither can be read; none when the layer is off.
-pub fn fixture_roots(contract: &BTreeMap<Layer, ContractFile>) -> Vec<String> {
-    let _ = contract;
-    todo!()
+/// What to look up for one set of contract files.
+pub struct Plan {
+    reading: Reading,
 }
 
-/// Whether a change of this path needs its blob's first two bytes looked at (`#!`).
-pub fn needs_shebang(contract: &BTreeMap<Layer, ContractFile>, path: &str) -> bool {
-    let _ = (contract, path);
-    todo!()
+impl Plan {
+    pub fn new(contract: &BTreeMap<Layer, ContractFile>) -> Self {
+        Self { reading: Reading::new(contract) }
+    }
+
+    /// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged
+    /// tree's, sorted; the default root when neither can be read; none when the layer is off.
+    pub fn fixture_roots(&self) -> Vec<String> {
+        self.reading.roots()
+    }
+
+    /// For questions about single paths. Make it once.
+    pub fn paths(&self) -> Paths<'_> {
+        Paths { classes: self.reading.classifier() }
+    }
+
+    /// Facts about the merged tree; one pass over the listing.
+    pub fn tree_facts(&self, listing: &[Listed<'_>]) -> TreeFacts {
+        let classes = self.reading.classifier();
+        let mut paths: Vec<(&str, EntryKind)> =
+            listing.iter().map(|file| (file.path, file.kind)).collect();
+        // Lossy decoding can break the order of what git sorted.
+        paths.sort_unstable_by_key(|(path, _)| *path);
+        let find = |wanted: &str| {
+            let at = paths.partition_point(|(path, _)| *path < wanted);
+            paths.get(at).filter(|(path, _)| *path == wanted).map(|(_, kind)| *kind)
+        };
+        let any_below = |prefix: &str| {
+            let at = paths.partition_point(|(path, _)| *path < prefix);
+            paths.get(at).is_some_and(|(path, _)| path.starts_with(prefix))
+        };
+        let is_production = |path: &str| classes.classify(path) == Class::Production;
+        let (asked, dirs) = self.asked_files();
+        let production = if self.contract_is_proposed() {
+            paths.iter().filter(|(path, _)| is_production(path)).map(|(path, _)| (*path).to_owned()).collect()
+        } else {
+            Vec::new()
+        };
+        TreeFacts {
+            files: asked.iter().map(|path| ((*path).to_owned(), find(path))).collect(),
+            prefixes: self
+                .asked_prefixes()
+                .into_iter()
+                .map(str::to_owned)
+                .chain(dirs)
+                .map(|prefix| {
+                    let found = any_below(&prefix);
+                    (prefix, found)
+                })
+                .collect(),
+            has_production: !production.is_empty()
+                || paths.iter().any(|(path, kind)| kind.is_regular() && is_production(path)),
+            production,
+        }
+    }
+
+    /// A map, a freeze list or a configuration is proposed: its holes are looked for everywhere.
+    fn contract_is_proposed(&self) -> bool {
+        self.reading.map.proposed.is_some() || self.reading.freezes.proposed.is_some()
+    }
+
+    fn asked_files(&self) -> (BTreeSet<&str>, BTreeSet<String>) {
+        let mut files = BTreeSet::new();
+        let mut dirs = BTreeSet::new();
+        for map in self.reading.map.readable() {
+            files.extend(map.rules.iter().flat_map(|rule| &rule.live_properties).map(|id| id.path()));
+        }
+        for freezes in self.reading.freezes.readable() {
+            for row in &freezes.entries {
+                files.insert(row.nodeid.path());
+                dirs.insert(format!("{}/", row.nodeid.path()));
+            }
+        }
+        (files, dirs)
+    }
+
+    fn asked_prefixes(&self) -> BTreeSet<&str> {
+        self.reading
+            .map
+            .readable()
+            .flat_map(|map| &map.rules)
+            .map(|rule| rule.path_prefix.as_str())
+            .collect()
+    }
+
+    /// Fills in [`Change::collides_with`]; one pass over the listing (protocol 5.2, `path-collision`).
+    pub fn note_collisions(&self, write_set: &mut [Change], listing: &[Listed<'_>]) {
+        let mut wanted: HashMap<String, Vec<Spelling>> = HashMap::new();
+        for (position, change) in write_set.iter().enumerate() {
+            if change.merged.is_none() {
+                continue;
+            }
+            for prefix in directories_and_self(&change.path) {
+                let spelling = Spelling { prefix: prefix.to_owned(), position };
+                wanted.entry(folded(prefix)).or_default().push(spelling);
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let mut found: Vec<Option<String>> = vec![None; write_set.len()];
+        let mut look_at = |path: &str| {
+            for spelling in wanted.get(&folded(path)).into_iter().flatten() {
+                if spelling.prefix != path && found[spelling.position].is_none() {
+                    found[spelling.position] = Some(path.to_owned());
+                }
+            }
+        };
+        let classes = self.reading.classifier();
+        for path in classes.contract_paths() {
+            look_at(path);
+        }
+        for root in self.reading.roots() {
+            look_at(&root);
+        }
+        let mut previous = "";
+        for file in listing {
+            for path in directories_and_self(file.path) {
+                let seen = previous.starts_with(path)
+                    && previous.as_bytes().get(path.len()) == Some(&b'/');
+                if !seen {
+                    look_at(path);
+                }
+            }
+            previous = file.path;
+        }
+        for (change, other) in write_set.iter_mut().zip(found) {
+            change.collides_with = other;
+        }
+    }
 }
 
-/// Whether hunks of this path are worth computing: it is of class production.
-pub fn needs_hunks(contract: &BTreeMap<Layer, ContractFile>, path: &str) -> bool {
-    let _ = (contract, path);
-    todo!()
+/// Questions about single paths.
+pub struct Paths<'a> {
+    classes: Classifier<'a>,
 }
 
-/// Facts about the merged tree; one pass over the listing.
-pub fn tree_facts(contract: &BTreeMap<Layer, ContractFile>, listing: &[Listed<'_>]) -> TreeFacts {
-    let _ = (contract, listing);
-    todo!()
+impl Paths<'_> {
+    /// Whether a change of this path needs its blob's first two bytes looked at (`#!`).
+    pub fn needs_shebang(&self, path: &str) -> bool {
+        matches!(self.classes.classify(path), Class::Other | Class::Note) && !is_code(path)
+    }
+
+    /// Whether hunks of this path are worth computing: it is of class production.
+    pub fn needs_hunks(&self, path: &str) -> bool {
+        self.classes.classify(path) == Class::Production
+    }
 }
 
-/// Fills in [`Change::collides_with`]; one pass over the listing.
-pub fn note_collisions(
-    contract: &BTreeMap<Layer, ContractFile>,
-    write_set: &mut [Change],
-    listing: &[Listed<'_>],
-) {
-    let _ = (contract, write_set, listing);
-    todo!()
+struct Spelling {
+    prefix: String,
+    position: usize,
 }
+
+/// `a`, `a/b`, `a/b/c` for `a/b/c`.
+fn directories_and_self(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/')
+        .map(|(at, _)| &path[..at])
+        .chain(std::iter::once(path))
+}
+
+/// What a path becomes on file systems that do not tell spellings apart: per component NFKC, case
+/// folded, trailing dots and spaces dropped, `\` as `/`.
+fn folded(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let fold = |part: &str| {
+        if part.is_ascii() {
+            part.to_ascii_lowercase()
+        } else {
+            let normal: String = part.nfkc().collect();
+            let folded = default_case_fold_str(&normal);
+            folded.nfkc().collect()
+        }
+    };
+    path.split('/')
+        .map(|part| fold(part).trim_end_matches(['.', ' ']).to_owned())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+#[cfg(test)]
+mod tests;

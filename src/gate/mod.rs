@@ -3,13 +3,124 @@
 //! Invariant: total, and it never passes by accident. Every path of the write-set brings an effect,
 //! the strongest wins, and what could not be had refuses.
 
+mod case;
+pub mod classes;
 pub mod facts;
+mod findings;
+mod frozen;
+pub mod globs;
 pub mod kind;
+mod liveness;
+mod prefixes;
+mod reading;
+mod rules;
+mod table;
+mod verdict;
 
-use crate::model::{Decision, Snapshot};
+#[cfg(test)]
+mod tests;
+
+use case::Case;
+use findings::Findings;
+use frozen::FrozenRows;
+use reading::Reading;
+
+use crate::config::repo::Mode;
+use crate::model::{
+    ClassifiedChange, Coverage, DECISION_SCHEMA, Decision, DecisionAuthor, FreezeRow, FreezeState,
+    PropertyState, Snapshot,
+};
 
 /// Evaluates every rule of protocol 5.2 on `snapshot`.
 pub fn decide(snapshot: &Snapshot) -> Decision {
-    let _ = snapshot;
-    todo!()
+    let reading = Reading::new(&snapshot.contract);
+    let classes = reading.classifier();
+    let case = Case::new(snapshot, &reading, &classes);
+    let mut findings = Findings::new(&case);
+    rules::undetermined::check(&case, &mut findings);
+    rules::contract::check(&case, &mut findings);
+    rules::write_set::check(&case, &mut findings);
+    let tally = rules::fixtures::check(&case, &mut findings);
+    rules::freezes::check(&case, &mut findings);
+    let coverage = rules::coverage::check(&case, &mut findings);
+    let findings = findings.into_sorted();
+    let freezes = freeze_rows(&case, &coverage);
+    let verdict = verdict::of(&findings, snapshot.opted_in);
+    let rows = table::Rows {
+        case: &case,
+        findings: &findings,
+        tally,
+        coverage: &coverage,
+        freezes: &freezes,
+        verdict,
+    };
+    Decision {
+        schema: DECISION_SCHEMA.to_owned(),
+        verdict,
+        observe: reading.config.mode == Mode::Observe,
+        decided_by: verdict::decided_by(&findings, verdict),
+        repository: snapshot.repository.clone(),
+        branch: snapshot.branch.clone(),
+        into_unguarded: snapshot.into_unguarded.clone(),
+        base: snapshot.base.clone(),
+        merge_base: snapshot.merge_bases.known().and_then(|bases| bases.first().cloned()),
+        head: snapshot.head.clone(),
+        author: DecisionAuthor {
+            kind: snapshot.author.kind,
+            login: snapshot.author.login.clone(),
+            evidence: snapshot.author.evidence.clone(),
+        },
+        bound: case.all_binds,
+        comments: reading.config.comments,
+        write_set: write_set(&case),
+        table: rows.table(),
+        findings,
+        coverage,
+        freezes,
+        stats: snapshot.stats,
+    }
+}
+
+fn write_set(case: &Case<'_>) -> Vec<ClassifiedChange> {
+    case.touched
+        .iter()
+        .map(|touched| ClassifiedChange {
+            path: touched.change.path.clone(),
+            old_path: touched.change.old_path.clone(),
+            status: touched.change.status,
+            class: touched.class,
+            hunks: touched.change.hunks.clone(),
+        })
+        .collect()
+}
+
+/// Every frozen row, sorted by node id.
+fn freeze_rows(case: &Case<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
+    let frozen = FrozenRows::new(case.freezes(), case.tree());
+    let listed = coverage.iter().flat_map(|coverage| &coverage.properties);
+    let blocking: std::collections::BTreeSet<(&str, u32)> = listed
+        .filter(|property| property.state == PropertyState::Frozen)
+        .filter_map(|property| property.nodeid.parse().ok())
+        .flat_map(|id| frozen.blocking(&id))
+        .map(|row| (row.nodeid.as_str(), row.line))
+        .collect();
+    let mut rows: Vec<FreezeRow> = frozen
+        .rows()
+        .iter()
+        .map(|row| FreezeRow {
+            nodeid: row.nodeid.to_string(),
+            source: case.reading.freezes.path.clone(),
+            state: match row.fixture_digest {
+                Some(_) => FreezeState::Open,
+                None => FreezeState::Unbound,
+            },
+            reason: row.reason.clone(),
+            recorded_digest: row.fixture_digest.clone(),
+            owner: Some(row.owner.clone()),
+            opened_at: row.opened_at.clone(),
+            touches_patch: blocking.contains(&(row.nodeid.as_str(), row.line)),
+        })
+        .collect();
+    rows.sort_by(|a, b| (&a.nodeid, &a.source).cmp(&(&b.nodeid, &b.source)));
+    rows
 }

@@ -305,6 +305,9 @@ pub struct TreeFacts {
     pub prefixes: BTreeMap<String, bool>,
     /// Does the merged tree hold any file of class production?
     pub has_production: bool,
+    /// Every file of class production, when the patch proposes a map or a freeze list (the holes that
+    /// it would open are shown before it lands); empty otherwise.
+    pub production: Vec<String>,
 }
 
 /// The input of [`crate::gate::decide`].

@@ -1,0 +1,297 @@
+//! Each changed path has exactly one class; the first that matches wins (protocol section 2). PURE.
+
+use std::collections::BTreeSet;
+
+use globset::GlobSet;
+
+use super::globs::compile;
+use super::prefixes::PrefixIndex;
+use crate::config::repo::RepoConfig;
+use crate::contract::map::HunkMap;
+use crate::model::{Class, Layer};
+
+/// Built-in globs of class property.
+pub const PROPERTIES: &[&str] = &["tests/properties/**"];
+
+/// What decides how or whether tests run. Manifests are harness whole.
+pub const HARNESS: &[&str] = &[
+    "**/conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    "tox.ini",
+    "setup.cfg",
+    "noxfile.py",
+    "*.pth",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "**/*.pyc",
+    "**/__pycache__/**",
+    ".hypothesis/**",
+    "**/build.rs",
+    ".cargo/**",
+    ".config/nextest.toml",
+    "**/proptest-regressions/**",
+    "tsconfig*.json",
+    "**/jest.config.*",
+    "**/vitest.config.*",
+    "**/karma.conf.*",
+    "**/playwright.config.*",
+    ".mocharc*",
+    "requirements*.txt",
+    "Makefile",
+    "justfile",
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".github/CODEOWNERS",
+    ".gitlab-ci.yml",
+    ".circleci/**",
+    ".gitattributes",
+    ".gitmodules",
+    ".lfsconfig",
+    "**/pyproject.toml",
+    "**/package.json",
+    "**/Cargo.toml",
+    "**/setup.py",
+    "**/go.mod",
+    // Lock files of package managers.
+    "**/Cargo.lock",
+    "**/package-lock.json",
+    "**/npm-shrinkwrap.json",
+    "**/yarn.lock",
+    "**/pnpm-lock.yaml",
+    "**/bun.lock",
+    "**/bun.lockb",
+    "**/deno.lock",
+    "**/poetry.lock",
+    "**/Pipfile.lock",
+    "**/pdm.lock",
+    "**/uv.lock",
+    "**/pixi.lock",
+    "**/go.sum",
+    "**/Gemfile.lock",
+    "**/composer.lock",
+    "**/mix.lock",
+    "**/pubspec.lock",
+    "**/gradle.lockfile",
+    "**/packages.lock.json",
+];
+
+/// Expected outputs; besides these, data files under `tests/**` and `test/**`.
+pub const GOLDEN: &[&str] = &[
+    "**/__snapshots__/**",
+    "**/*.snap",
+    "**/snapshots/**",
+    "**/testdata/**",
+    "**/golden/**",
+    "**/goldens/**",
+    "**/*.golden",
+    "**/expected/**",
+    "**/*.approved.*",
+    "**/*.ambr",
+];
+
+/// Files that are named like a test (order 6).
+pub const TESTS_BY_NAME: &[&str] = &[
+    "**/__tests__/**",
+    "**/*.test.*",
+    "**/*.spec.*",
+    "**/*_test.{go,py,rs}",
+    "**/test_*.py",
+    "**/tests.rs",
+];
+
+/// Production code, unless the configuration replaces the list.
+pub const PRODUCTION: &[&str] = &[
+    "src/**",
+    "lib/**",
+    "app/**",
+    "crates/*/src/**",
+    "packages/*/{src,lib}/**",
+    "apps/*/**",
+    "cmd/**",
+    "internal/**",
+    "pkg/**",
+];
+
+/// Behavior notes.
+pub const NOTES: &[&str] = &["docs/behavior/**"];
+
+const TEST_DIRS: &[&str] = &["tests/**", "test/**"];
+const PROSE: &[&str] = &["md", "rst", "adoc"];
+
+/// Extensions of programming languages, lower case, sorted.
+const LANGUAGES: &[&str] = &[
+    "bash", "bat", "c", "cc", "cjs", "clj", "cljc", "cljs", "cmd", "cpp", "cs", "cts", "cxx",
+    "dart", "elm", "erl", "ex", "exs", "fish", "fs", "go", "groovy", "h", "hh", "hpp", "hrl", "hs",
+    "hxx", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs", "ml", "mli", "mm", "mts",
+    "nim", "php", "pl", "pm", "ps1", "pxd", "py", "pyi", "pyx", "r", "rb", "rs", "scala", "sh",
+    "svelte", "swift", "ts", "tsx", "vb", "vue", "zig", "zsh",
+];
+
+/// The file's extension, lower-cased; a leading dot is none.
+fn extension(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((stem, ext)) if !stem.is_empty() => Some(ext.to_lowercase()),
+        _ => None,
+    }
+}
+
+/// Whether the extension is a programming language's.
+pub fn is_code(path: &str) -> bool {
+    extension(path).is_some_and(|ext| LANGUAGES.binary_search(&ext.as_str()).is_ok())
+}
+
+/// Whether the path is documentation by its extension.
+pub fn is_prose(path: &str) -> bool {
+    extension(path).is_some_and(|ext| PROSE.contains(&ext.as_str()))
+}
+
+/// Whether `path` is `dir` or lies below it.
+pub fn is_at_or_below(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Globs that add and globs that take away (`!`), whatever their order.
+struct Selection {
+    add: GlobSet,
+    remove: GlobSet,
+}
+
+impl Selection {
+    fn new(built_in: &[&str], configured: &[String]) -> Self {
+        let added = configured.iter().filter(|glob| !glob.starts_with('!'));
+        let removed = configured.iter().filter_map(|glob| glob.strip_prefix('!'));
+        // The configuration's parser refuses what is no glob, so nothing is lost here.
+        let set = |globs: Vec<&str>| compile(globs).unwrap_or_else(|_| GlobSet::empty());
+        Self {
+            add: set(built_in.iter().copied().chain(added.map(String::as_str)).collect()),
+            remove: set(removed.collect()),
+        }
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        self.add.is_match(path) && !self.remove.is_match(path)
+    }
+}
+
+/// Gives paths their class, by the base tip's configuration, lock roots and map.
+pub struct Classifier<'a> {
+    contract: BTreeSet<String>,
+    ledgers: BTreeSet<String>,
+    roots: Vec<String>,
+    map: PrefixIndex<'a>,
+    properties: Selection,
+    inline_properties: Selection,
+    harness: Selection,
+    golden: Selection,
+    tests: Selection,
+    test_dirs: GlobSet,
+    production: Selection,
+    production_is_default: bool,
+    notes: Selection,
+    sensitive: Selection,
+    ignored: Selection,
+}
+
+impl<'a> Classifier<'a> {
+    pub fn new(config: &RepoConfig, roots: Vec<String>, map: Option<&'a HunkMap>) -> Self {
+        let guarded = |layers: &[Layer]| -> BTreeSet<String> {
+            layers.iter().map(|layer| config.guarded_path(*layer).to_owned()).collect()
+        };
+        let rules = map.map_or(&[][..], |map| map.rules.as_slice());
+        let paths = &config.paths;
+        let production_is_default = paths.production.is_empty();
+        Self {
+            contract: guarded(&Layer::ALL),
+            ledgers: guarded(&[Layer::Ledger, Layer::Evidence, Layer::Seeds, Layer::FrozenTests]),
+            roots,
+            map: PrefixIndex::new(rules.iter().map(|rule| rule.path_prefix.as_str())),
+            properties: Selection::new(PROPERTIES, &paths.properties),
+            inline_properties: Selection::new(&[], &paths.inline_properties),
+            harness: Selection::new(HARNESS, &paths.harness),
+            golden: Selection::new(GOLDEN, &paths.golden),
+            tests: Selection::new(TESTS_BY_NAME, &paths.tests),
+            test_dirs: compile(TEST_DIRS.iter().copied()).unwrap_or_else(|_| GlobSet::empty()),
+            production: Selection::new(
+                if production_is_default { PRODUCTION } else { &[] },
+                &paths.production,
+            ),
+            production_is_default,
+            notes: Selection::new(NOTES, &paths.notes),
+            sensitive: Selection::new(&[], &paths.sensitive),
+            ignored: Selection::new(&[], &paths.ignored),
+        }
+    }
+
+    /// The class of a path.
+    pub fn classify(&self, path: &str) -> Class {
+        if self.contract.contains(path) {
+            Class::Contract
+        } else if self.is_fixture(path) {
+            Class::Fixture
+        } else if self.properties.matches(path) {
+            Class::Property
+        } else if self.harness.matches(path) {
+            Class::Harness
+        } else if self.golden.matches(path) || self.is_test_data(path) {
+            Class::Golden
+        } else if self.tests.matches(path) {
+            Class::Test
+        } else if self.is_production(path) {
+            Class::Production
+        } else if self.notes.matches(path) {
+            Class::Note
+        } else if self.test_dirs.is_match(path) {
+            Class::Test
+        } else {
+            Class::Other
+        }
+    }
+
+    fn is_fixture(&self, path: &str) -> bool {
+        self.roots.iter().any(|root| is_at_or_below(path, root))
+    }
+
+    fn is_test_data(&self, path: &str) -> bool {
+        self.test_dirs.is_match(path) && !is_code(path) && !is_prose(path)
+    }
+
+    fn is_production(&self, path: &str) -> bool {
+        self.map.matches(path)
+            || (self.production.matches(path) && !(self.production_is_default && is_prose(path)))
+    }
+
+    /// A path of class test that is named like a test (order 6).
+    pub fn is_named_like_a_test(&self, path: &str) -> bool {
+        self.tests.matches(path)
+    }
+
+    /// A file whose items may be properties (`paths.inline_properties`).
+    pub fn holds_inline_properties(&self, path: &str) -> bool {
+        self.inline_properties.matches(path)
+    }
+
+    pub fn is_sensitive(&self, path: &str) -> bool {
+        self.sensitive.matches(path)
+    }
+
+    pub fn is_ignored(&self, path: &str) -> bool {
+        self.ignored.matches(path)
+    }
+
+    /// The seed ledger, the evidence ledger, the seed corpus or the frozen tests list.
+    pub fn is_ledger(&self, path: &str) -> bool {
+        self.ledgers.contains(path)
+    }
+
+    /// Paths of class contract.
+    pub fn contract_paths(&self) -> impl Iterator<Item = &str> {
+        self.contract.iter().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Which rows of the freeze list block a property (protocol 5.2, last paragraph). PURE.
+//!
+//! A row blocks a property when they name the same node, when either lies inside the other, or when
+//! the row names no test of the tree and its text could mean the property. When in doubt it blocks.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::contract::freezes::{FreezeEntry, Freezes};
+use crate::model::{NodeId, TreeFacts};
+
+/// The frozen rows of a freeze list, indexed so that a property costs its depth, not the list's length.
+#[derive(Default)]
+pub struct FrozenRows<'a> {
+    rows: Vec<&'a FreezeEntry>,
+    by_id: HashMap<&'a str, Vec<usize>>,
+    /// Every id that encloses a row, itself left out.
+    by_enclosing: HashMap<&'a str, Vec<usize>>,
+    /// Rows with a parameter, by their function.
+    by_function: HashMap<&'a str, Vec<usize>>,
+    /// Rows that name no test of the tree, by the last name in them.
+    dangling: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> FrozenRows<'a> {
+    /// `tree` tells which rows dangle; without it none does.
+    pub fn new(freezes: Option<&'a Freezes>, tree: Option<&TreeFacts>) -> Self {
+        let mut index = Self::default();
+        let entries = freezes.map_or(&[][..], |freezes| freezes.entries.as_slice());
+        for row in entries.iter().filter(|row| row.frozen) {
+            let position = index.rows.len();
+            index.rows.push(row);
+            let id = row.nodeid.as_str();
+            index.by_id.entry(id).or_default().push(position);
+            for enclosing in row.nodeid.enclosing().filter(|outer| *outer != id) {
+                index.by_enclosing.entry(enclosing).or_default().push(position);
+            }
+            if row.nodeid.param().is_some() {
+                let function = row.nodeid.function();
+                index.by_function.entry(function).or_default().push(position);
+            }
+            if tree.is_some_and(|tree| names_no_test(&row.nodeid, tree)) {
+                index.dangling.entry(last_name(&row.nodeid)).or_default().push(position);
+            }
+        }
+        index
+    }
+
+    /// The rows that block `property`, in the list's order.
+    pub fn blocking(&self, property: &NodeId) -> Vec<&'a FreezeEntry> {
+        let mut found = BTreeSet::new();
+        for outer in property.enclosing() {
+            found.extend(self.by_id.get(outer).into_iter().flatten());
+        }
+        found.extend(self.by_enclosing.get(property.as_str()).into_iter().flatten());
+        if let Some(param) = property.param() {
+            let rows = self.by_function.get(property.function()).into_iter().flatten();
+            found.extend(rows.filter(|row| {
+                let other = self.rows[**row].nodeid.param().unwrap_or_default();
+                !surely_differ(param, other)
+            }));
+        }
+        if !self.dangling.is_empty() {
+            for name in names(property) {
+                found.extend(self.dangling.get(name).into_iter().flatten());
+            }
+        }
+        found.into_iter().map(|position| self.rows[*position]).collect()
+    }
+
+    /// Every frozen row, in the list's order.
+    pub fn rows(&self) -> &[&'a FreezeEntry] {
+        &self.rows
+    }
+}
+
+/// Whether a row's node is neither a regular file of the tree (or a test in one) nor a directory.
+pub fn names_no_test(row: &NodeId, tree: &TreeFacts) -> bool {
+    let is_file = matches!(tree.files.get(row.path()), Some(Some(kind)) if kind.is_regular());
+    let is_directory = row.as_str() == row.path()
+        && tree.prefixes.get(&format!("{}/", row.path())) == Some(&true);
+    !is_file && !is_directory
+}
+
+/// Directories, file, classes and function of an id, one name each, without its parameter.
+fn names(id: &NodeId) -> impl Iterator<Item = &str> {
+    let path = id.path();
+    let rest = id.function().get(path.len()..).unwrap_or_default();
+    path.split('/').chain(rest.split("::").filter(|name| !name.is_empty()))
+}
+
+fn last_name(id: &NodeId) -> &str {
+    names(id).last().unwrap_or_default()
+}
+
+/// Whether two parameters are different texts once a framework's escapes are undone.
+fn surely_differ(a: &str, b: &str) -> bool {
+    match (unescaped(a), unescaped(b)) {
+        (Some(a), Some(b)) => a != b,
+        _ => false,
+    }
+}
+
+/// Undoes `\xNN`, `\uNNNN`, `\UNNNNNNNN`, `\n`, `\r`, `\t`, `\\` and `\:`; `None` for anything else.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let kind = rest[at + 1..].chars().next()?;
+        rest = &rest[at + 1 + kind.len_utf8()..];
+        let digits = match kind {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            'n' | 'r' | 't' | '\\' | ':' => 0,
+            _ => return None,
+        };
+        if digits > 0 {
+            let code = u32::from_str_radix(rest.get(..digits)?, 16).ok()?;
+            out.push(char::from_u32(code)?);
+            rest = &rest[digits..];
+        } else {
+            out.push(match kind {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                other => other,
+            });
+        }
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::EntryKind;
+
+    fn id(text: &str) -> NodeId {
+        text.parse().expect("a node id")
+    }
+
+    fn row(nodeid: &str) -> FreezeEntry {
+        FreezeEntry {
+            nodeid: id(nodeid),
+            reason: "clock".to_owned(),
+            owner: "@o".to_owned(),
+            covers: Vec::new(),
+            frozen: true,
+            property_id: None,
+            property_digest: None,
+            fixture_digest: None,
+            seed: None,
+            replay: None,
+            opened_at: None,
+            expires_at: None,
+            line: 1,
+        }
+    }
+
+    fn tree() -> TreeFacts {
+        let mut tree = TreeFacts::default();
+        tree.files.insert("t/p/test_a.py".to_owned(), Some(EntryKind::File));
+        tree.prefixes.insert("t/p/".to_owned(), true);
+        tree.prefixes.insert("t/".to_owned(), true);
+        tree
+    }
+
+    #[track_caller]
+    fn blocks(freeze: &str, property: &str, expected: bool) {
+        let freezes = Freezes { entries: vec![row(freeze)] };
+        let tree = tree();
+        let rows = FrozenRows::new(Some(&freezes), Some(&tree));
+        assert_eq!(!rows.blocking(&id(property)).is_empty(), expected, "{freeze} blocks {property}");
+    }
+
+    #[test]
+    fn containment_blocks_in_both_directions() {
+        let f = "t/p/test_a.py::TestX::test_y";
+        for (freeze, property, expected) in [
+            (f, f, true),
+            ("t/p/test_a.py::TestX::test_y[1]", f, true),
+            (f, "t/p/test_a.py::TestX::test_y[1]", true),
+            ("t/p/test_a.py::TestX", f, true),
+            (f, "t/p/test_a.py::TestX", true),
+            ("t/p/test_a.py", f, true),
+            (f, "t/p/test_a.py", true),
+            ("t/p", f, true),
+            ("t", f, true),
+            (f, "t/p", true),
+            ("t/p/test_a.py::TestX::test_yy", f, false),
+            ("t/p/test_a.py::TestX::test", f, false),
+            ("t/p/test_a.py::Test", f, false),
+            ("t/p/test_a.py::TestX::test_y[1]", "t/p/test_a.py::TestX::test_y[2]", false),
+            ("t/p/test_a.py::TestX::test_y[1]", "t/p/test_a.py::TestX::test_y[1]", true),
+        ] {
+            blocks(freeze, property, expected);
+        }
+    }
+
+    #[test]
+    fn parameters_are_compared_after_undoing_escapes_and_doubt_blocks() {
+        for (freeze, property, expected) in [
+            (r"\u00e9", "é", true),
+            (r"\xe9", "é", true),
+            (r"a\\b", r"a\b", true),
+            (r"a\q", "b", true),
+            (r"a\nb", "a\\x0ab", true),
+            (r"\u00e9", "e", false),
+        ] {
+            blocks(
+                &format!("t/p/test_a.py::f[{freeze}]"),
+                &format!("t/p/test_a.py::f[{property}]"),
+                expected,
+            );
+        }
+    }
+
+    #[test]
+    fn a_dangling_row_blocks_what_its_text_could_mean() {
+        let f = "t/p/test_a.py::TestX::test_y";
+        for (freeze, expected) in [
+            ("test_y", true),
+            ("old/test_a.py::test_y", true),
+            ("old/test_a.py::test_y[3]", true),
+            ("old/test_a.py", true),
+            ("TestX", true),
+            ("old/test_a.py::test_z", false),
+            ("test", false),
+        ] {
+            blocks(freeze, f, expected);
+        }
+    }
+
+    #[test]
+    fn a_closed_row_blocks_nothing() {
+        let mut closed = row("t/p/test_a.py::f");
+        closed.frozen = false;
+        let freezes = Freezes { entries: vec![closed] };
+        let tree = tree();
+        let rows = FrozenRows::new(Some(&freezes), Some(&tree));
+        assert!(rows.rows().is_empty());
+        assert!(rows.blocking(&id("t/p/test_a.py::f")).is_empty());
+    }
+}

@@ -1,0 +1,26 @@
+//! The rules of protocol 5.2, a file for each tight family. PURE.
+
+pub mod contract;
+pub mod coverage;
+pub mod fixtures;
+pub mod freezes;
+pub mod undetermined;
+pub mod write_set;
+
+use crate::model::Rule;
+
+/// The step of protocol 5.1 that a rule belongs to.
+pub fn step_of(rule: Rule) -> u8 {
+    use Rule::*;
+    match rule {
+        ContractUnreadable | Undetermined | ContractWithProduction | TestsWithProduction
+        | LedgerInWriteSet | ContractChanged | FixtureChanged | PropertyChanged | GoldenChanged
+        | SupportChanged | TestsRemoved | HarnessChanged | TestChanged | UnclassifiedCode
+        | PathCollision | LinkInPlace => 1,
+        SelfRewritingTest => 2,
+        MissingFixture | DigestMismatch | UnlockedFixture | OpaqueFixture | LockShrank => 3,
+        SensitiveFreeze | DanglingFreeze | UnboundFreeze => 4,
+        UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | NoProduction
+        | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
+    }
+}

@@ -1,0 +1,134 @@
+//! What may stand together in one write-set, class by class. PURE.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::gate::case::{Case, Touched};
+use crate::gate::classes::{is_code, is_prose};
+use crate::gate::findings::{Draft, Findings};
+use crate::model::{Class, EntryKind, Rule};
+
+pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
+    for touched in &case.touched {
+        by_class(case, touched, findings);
+        places(touched, findings);
+    }
+    self_rewriting(case, findings);
+}
+
+fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
+    let with_production = case.has_production;
+    let mut add = |rule, message: &str, fix: &str| {
+        findings.add(Draft::new(rule, message, fix).at(touched.path()));
+    };
+    match touched.class {
+        Class::Fixture | Class::Property if with_production => add(
+            Rule::TestsWithProduction,
+            &format!("a {} and production code change in one patch", touched.class),
+            "move it to a pull request of its own, to be reviewed first",
+        ),
+        Class::Fixture => add(
+            Rule::FixtureChanged,
+            "a fixture changes",
+            "a maintainer reads the new bytes and approves",
+        ),
+        Class::Property => add(
+            Rule::PropertyChanged,
+            "a property changes",
+            "a maintainer checks that the invariant is no weaker, and approves",
+        ),
+        Class::Harness if case.is_agent() => add(
+            Rule::HarnessChanged,
+            "an agent changes what decides how or whether tests run",
+            "a maintainer reads the change and approves, or take it out of the patch",
+        ),
+        Class::Golden if case.is_agent() => add(
+            Rule::GoldenChanged,
+            "an agent changes an expected output",
+            "a maintainer reads the new output and approves, or take it out of the patch",
+        ),
+        Class::Test => test(case, touched, findings),
+        Class::Other | Class::Note if is_unclassified_code(case, touched) => add(
+            Rule::UnclassifiedCode,
+            "an agent changes code that is of no guarded class",
+            "map it in the hunk map, or list it under paths.ignored in the configuration",
+        ),
+        _ => {}
+    }
+}
+
+fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
+    let named_like_a_test = case.classes.is_named_like_a_test(touched.path());
+    if case.is_agent() {
+        let message = "an agent changes a test that is no property";
+        let fix = "nothing to do; a change here proves nothing about the patch";
+        findings.add(Draft::new(Rule::TestChanged, message, fix).at(touched.path()));
+    }
+    if !case.has_production {
+        return;
+    }
+    if named_like_a_test && touched.change.merged.is_none() {
+        let message = "a test file goes away together with a production change";
+        let fix = "a maintainer confirms that nothing it checked is lost, or restore it";
+        findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
+    } else if !named_like_a_test && !is_prose(touched.path()) {
+        let message = "test support changes together with production code, and can change what a property asserts";
+        let fix = "move it to a pull request of its own, or a maintainer approves";
+        findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
+    }
+}
+
+fn is_unclassified_code(case: &Case<'_>, touched: &Touched<'_>) -> bool {
+    case.is_agent()
+        && (is_code(touched.path()) || touched.change.shebang)
+        && !case.classes.is_ignored(touched.path())
+}
+
+/// `path-collision` and `link-in-place`.
+fn places(touched: &Touched<'_>, findings: &mut Findings<'_>) {
+    let Some(merged) = &touched.change.merged else { return };
+    if let Some(other) = &touched.change.collides_with {
+        let message = format!("another spelling of {other}: some file systems take both for one path");
+        let fix = "give it another name";
+        findings.add(Draft::new(Rule::PathCollision, message, fix).at(touched.path()));
+    }
+    let guarded = matches!(
+        touched.class,
+        Class::Production | Class::Property | Class::Harness | Class::Golden
+    );
+    if guarded && !merged.kind.is_regular() {
+        let what = if merged.kind == EntryKind::Symlink { "a symlink" } else { "a submodule" };
+        let message = format!("{what} stands at a {} place, so its bytes are not in this patch", touched.class);
+        let fix = "put the file itself there, or a maintainer approves";
+        findings.add(Draft::new(Rule::LinkInPlace, message, fix).at(touched.path()));
+    }
+}
+
+/// `self-rewriting-test`. Without the source, a test may read each golden beside it or below it, and
+/// each that has the test file's stem as a word of its path.
+fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let goldens: BTreeSet<&str> = case.of(Class::Golden).map(Touched::path).collect();
+    let mut by_word: BTreeMap<&str, &str> = BTreeMap::new();
+    for golden in &goldens {
+        for word in golden.split(['/', '.']).flat_map(|part| part.split("__")) {
+            by_word.entry(word).or_insert(golden);
+        }
+    }
+    for touched in &case.touched {
+        let is_test = touched.class == Class::Property
+            || (touched.class == Class::Test && is_code(touched.path()));
+        if !is_test || touched.change.merged.is_none() {
+            continue;
+        }
+        let (dir, name) = touched.path().rsplit_once('/').unwrap_or(("", touched.path()));
+        let stem = name.split('.').next().unwrap_or(name);
+        let below = format!("{dir}/");
+        let beside = goldens.range(below.as_str()..).next().filter(|g| g.starts_with(&below));
+        if let Some(golden) = beside.or_else(|| by_word.get(stem)) {
+            let message = format!(
+                "the test changes together with {golden}, which it may read, so it does not vote"
+            );
+            let fix = "change the expected output in a pull request of its own, or a maintainer approves";
+            findings.add(Draft::new(Rule::SelfRewritingTest, message, fix).at(touched.path()));
+        }
+    }
+}
