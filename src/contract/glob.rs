@@ -20,7 +20,7 @@ pub struct GlobError {
 }
 
 /// Globs that add and globs that remove; the order in which they stand does not matter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct GlobList {
     add: GlobSet,
     remove: GlobSet,

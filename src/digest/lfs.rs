@@ -22,8 +22,12 @@ mod tests {
     #[test]
     fn only_the_canonical_text_is_a_pointer() {
         let oid = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
-        let good = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 12345\n");
-        assert_eq!(pointer_oid(good.as_bytes()).expect("canonical").as_str(), oid);
+        let good =
+            format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 12345\n");
+        assert_eq!(
+            pointer_oid(good.as_bytes()).expect("canonical").as_str(),
+            oid
+        );
         let upper = good.replace(oid, &oid.to_uppercase());
         for bad in [
             good.trim_end().to_owned(),

@@ -18,8 +18,8 @@ const TEXT_PROBE: usize = 8000;
 /// The CRLF form serves a hint about line endings only, so it is not computed for binary blobs.
 pub fn blob(bytes: &[u8]) -> BlobDigest {
     let is_text = !bytes[..bytes.len().min(TEXT_PROBE)].contains(&0);
-    let lf_sha256 = (is_text && memchr::memmem::find(bytes, b"\r\n").is_some())
-        .then(|| sha256_with_lf(bytes));
+    let lf_sha256 =
+        (is_text && memchr::memmem::find(bytes, b"\r\n").is_some()).then(|| sha256_with_lf(bytes));
     BlobDigest {
         sha256: FileDigest::from_bytes(Sha256::digest(bytes).into()),
         lf_sha256,
@@ -83,7 +83,10 @@ mod tests {
     fn a_blob_is_hashed_as_it_is_stored() {
         let digest = blob(b"a\r\nb\n\rc\r\n");
         assert_eq!(digest.sha256.as_str(), hex_of(b"a\r\nb\n\rc\r\n"));
-        assert_eq!(digest.lf_sha256.expect("has CRLF").as_str(), hex_of(b"a\nb\n\rc\n"));
+        assert_eq!(
+            digest.lf_sha256.expect("has CRLF").as_str(),
+            hex_of(b"a\nb\n\rc\n")
+        );
         assert_eq!(blob(b"a\nb\r").lf_sha256, None);
         assert_eq!(blob(b"\0a\r\n").lf_sha256, None, "binary");
         assert_eq!(
@@ -113,7 +116,10 @@ mod tests {
         ];
         assert_eq!(
             seed_form(files),
-            format!("sha256:{}", hex_of(b"a/b\x003\x00a-b\x001\x00a.txt\x002\x00"))
+            format!(
+                "sha256:{}",
+                hex_of(b"a/b\x003\x00a-b\x001\x00a.txt\x002\x00")
+            )
         );
     }
 
@@ -122,7 +128,11 @@ mod tests {
         let one: [(&[u8], &[u8]); 1] = [(b"a", b"x\0b\0y")];
         let two: [(&[u8], &[u8]); 2] = [(b"a", b"x"), (b"b", b"y")];
         assert_eq!(seed_form(one), seed_form(two));
-        let (joined, x, y) = (blob(b"x\0b\0y").sha256, blob(b"x").sha256, blob(b"y").sha256);
+        let (joined, x, y) = (
+            blob(b"x\0b\0y").sha256,
+            blob(b"x").sha256,
+            blob(b"y").sha256,
+        );
         let one: [(&[u8], &FileDigest); 1] = [(b"a", &joined)];
         let two: [(&[u8], &FileDigest); 2] = [(b"a", &x), (b"b", &y)];
         assert_ne!(manifest(one), manifest(two));

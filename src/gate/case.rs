@@ -24,7 +24,10 @@ impl Touched<'_> {
 
     /// The path is new in this patch.
     pub fn is_added(&self) -> bool {
-        matches!(self.change.status, ChangeStatus::Added | ChangeStatus::Renamed)
+        matches!(
+            self.change.status,
+            ChangeStatus::Added | ChangeStatus::Renamed
+        )
     }
 }
 
@@ -49,11 +52,14 @@ impl<'a> Case<'a> {
         let changes = snapshot.write_set.known().map_or(&[][..], Vec::as_slice);
         let mut touched: Vec<Touched<'_>> = changes
             .iter()
-            .map(|change| Touched { change, class: classes.classify(&change.path) })
+            .map(|change| Touched {
+                change,
+                class: classes.classify(&change.path),
+            })
             .collect();
         touched.sort_by(|a, b| a.change.path.cmp(&b.change.path));
-        let all_binds = snapshot.author.kind == AuthorKind::Agent
-            || reading.config.apply_to == ApplyTo::All;
+        let all_binds =
+            snapshot.author.kind == AuthorKind::Agent || reading.config.apply_to == ApplyTo::All;
         let mut case = Self {
             snapshot,
             reading,
@@ -92,7 +98,9 @@ impl<'a> Case<'a> {
     }
 
     pub fn of(&self, class: Class) -> impl Iterator<Item = &Touched<'a>> {
-        self.touched.iter().filter(move |touched| touched.class == class)
+        self.touched
+            .iter()
+            .filter(move |touched| touched.class == class)
     }
 
     pub fn has(&self, class: Class) -> bool {
@@ -101,17 +109,6 @@ impl<'a> Case<'a> {
 
     pub fn touches(&self, path: &str) -> bool {
         self.paths.contains(path)
-    }
-
-    /// Some path of the write-set lies below this directory, or is it.
-    pub fn touches_below(&self, dir: &str) -> bool {
-        let below = format!("{dir}/");
-        self.touches(dir)
-            || self
-                .paths
-                .range(below.as_str()..)
-                .next()
-                .is_some_and(|path| path.starts_with(&below))
     }
 
     pub fn touches_layer(&self, layer: Layer) -> bool {

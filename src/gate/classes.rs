@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use globset::GlobSet;
-
-use super::globs::compile;
 use super::prefixes::PrefixIndex;
 use crate::config::repo::RepoConfig;
+use crate::contract::glob::GlobList;
 use crate::contract::map::HunkMap;
 use crate::model::{Class, Layer};
 
@@ -154,27 +152,29 @@ pub fn is_at_or_below(path: &str, dir: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Globs that add and globs that take away (`!`), whatever their order.
-struct Selection {
-    add: GlobSet,
-    remove: GlobSet,
+/// Built-in and configured globs of class property.
+pub fn property_globs(config: &RepoConfig) -> Vec<&str> {
+    let configured = config.paths.properties.iter().map(String::as_str);
+    PROPERTIES.iter().copied().chain(configured).collect()
 }
 
-impl Selection {
-    fn new(built_in: &[&str], configured: &[String]) -> Self {
-        let added = configured.iter().filter(|glob| !glob.starts_with('!'));
-        let removed = configured.iter().filter_map(|glob| glob.strip_prefix('!'));
-        // The configuration's parser refuses what is no glob, so nothing is lost here.
-        let set = |globs: Vec<&str>| compile(globs).unwrap_or_else(|_| GlobSet::empty());
-        Self {
-            add: set(built_in.iter().copied().chain(added.map(String::as_str)).collect()),
-            remove: set(removed.collect()),
-        }
+/// The globs of class production: the configured ones, or the built-in.
+pub fn production_globs(config: &RepoConfig) -> Vec<&str> {
+    if config.paths.production.is_empty() {
+        PRODUCTION.to_vec()
+    } else {
+        config.paths.production.iter().map(String::as_str).collect()
     }
+}
 
-    fn matches(&self, path: &str) -> bool {
-        self.add.is_match(path) && !self.remove.is_match(path)
-    }
+/// Built-in globs with the configured ones. The configuration's parser refuses what is no glob, so a
+/// list that does not compile can't get here; it would match nothing.
+fn list(built_in: &[&str], configured: &[String]) -> GlobList {
+    let globs = built_in
+        .iter()
+        .copied()
+        .chain(configured.iter().map(String::as_str));
+    GlobList::new(globs).unwrap_or_default()
 }
 
 /// Gives paths their class, by the base tip's configuration, lock roots and map.
@@ -183,46 +183,51 @@ pub struct Classifier<'a> {
     ledgers: BTreeSet<String>,
     roots: Vec<String>,
     map: PrefixIndex<'a>,
-    properties: Selection,
-    inline_properties: Selection,
-    harness: Selection,
-    golden: Selection,
-    tests: Selection,
-    test_dirs: GlobSet,
-    production: Selection,
+    properties: GlobList,
+    inline_properties: GlobList,
+    harness: GlobList,
+    golden: GlobList,
+    tests: GlobList,
+    test_dirs: GlobList,
+    production: GlobList,
     production_is_default: bool,
-    notes: Selection,
-    sensitive: Selection,
-    ignored: Selection,
+    notes: GlobList,
+    sensitive: GlobList,
+    ignored: GlobList,
 }
 
 impl<'a> Classifier<'a> {
     pub fn new(config: &RepoConfig, roots: Vec<String>, map: Option<&'a HunkMap>) -> Self {
         let guarded = |layers: &[Layer]| -> BTreeSet<String> {
-            layers.iter().map(|layer| config.guarded_path(*layer).to_owned()).collect()
+            layers
+                .iter()
+                .map(|layer| config.guarded_path(*layer).to_owned())
+                .collect()
         };
         let rules = map.map_or(&[][..], |map| map.rules.as_slice());
         let paths = &config.paths;
         let production_is_default = paths.production.is_empty();
         Self {
             contract: guarded(&Layer::ALL),
-            ledgers: guarded(&[Layer::Ledger, Layer::Evidence, Layer::Seeds, Layer::FrozenTests]),
+            ledgers: guarded(&[
+                Layer::Ledger,
+                Layer::Evidence,
+                Layer::Seeds,
+                Layer::FrozenTests,
+            ]),
             roots,
             map: PrefixIndex::new(rules.iter().map(|rule| rule.path_prefix.as_str())),
-            properties: Selection::new(PROPERTIES, &paths.properties),
-            inline_properties: Selection::new(&[], &paths.inline_properties),
-            harness: Selection::new(HARNESS, &paths.harness),
-            golden: Selection::new(GOLDEN, &paths.golden),
-            tests: Selection::new(TESTS_BY_NAME, &paths.tests),
-            test_dirs: compile(TEST_DIRS.iter().copied()).unwrap_or_else(|_| GlobSet::empty()),
-            production: Selection::new(
-                if production_is_default { PRODUCTION } else { &[] },
-                &paths.production,
-            ),
+            properties: GlobList::new(property_globs(config)).unwrap_or_default(),
+            inline_properties: list(&[], &paths.inline_properties),
+            harness: list(HARNESS, &paths.harness),
+            golden: list(GOLDEN, &paths.golden),
+            tests: list(TESTS_BY_NAME, &paths.tests),
+            test_dirs: list(TEST_DIRS, &[]),
+            production: GlobList::new(production_globs(config)).unwrap_or_default(),
             production_is_default,
-            notes: Selection::new(NOTES, &paths.notes),
-            sensitive: Selection::new(&[], &paths.sensitive),
-            ignored: Selection::new(&[], &paths.ignored),
+            notes: list(NOTES, &paths.notes),
+            sensitive: list(&[], &paths.sensitive),
+            ignored: list(&[], &paths.ignored),
         }
     }
 
@@ -232,17 +237,17 @@ impl<'a> Classifier<'a> {
             Class::Contract
         } else if self.is_fixture(path) {
             Class::Fixture
-        } else if self.properties.matches(path) {
+        } else if self.properties.is_match(path) {
             Class::Property
-        } else if self.harness.matches(path) {
+        } else if self.harness.is_match(path) {
             Class::Harness
-        } else if self.golden.matches(path) || self.is_test_data(path) {
+        } else if self.golden.is_match(path) || self.is_test_data(path) {
             Class::Golden
-        } else if self.tests.matches(path) {
+        } else if self.tests.is_match(path) {
             Class::Test
         } else if self.is_production(path) {
             Class::Production
-        } else if self.notes.matches(path) {
+        } else if self.notes.is_match(path) {
             Class::Note
         } else if self.test_dirs.is_match(path) {
             Class::Test
@@ -261,25 +266,25 @@ impl<'a> Classifier<'a> {
 
     fn is_production(&self, path: &str) -> bool {
         self.map.matches(path)
-            || (self.production.matches(path) && !(self.production_is_default && is_prose(path)))
+            || (self.production.is_match(path) && !(self.production_is_default && is_prose(path)))
     }
 
     /// A path of class test that is named like a test (order 6).
     pub fn is_named_like_a_test(&self, path: &str) -> bool {
-        self.tests.matches(path)
+        self.tests.is_match(path)
     }
 
     /// A file whose items may be properties (`paths.inline_properties`).
     pub fn holds_inline_properties(&self, path: &str) -> bool {
-        self.inline_properties.matches(path)
+        self.inline_properties.is_match(path)
     }
 
     pub fn is_sensitive(&self, path: &str) -> bool {
-        self.sensitive.matches(path)
+        self.sensitive.is_match(path)
     }
 
     pub fn is_ignored(&self, path: &str) -> bool {
-        self.ignored.matches(path)
+        self.ignored.is_match(path)
     }
 
     /// The seed ledger, the evidence ledger, the seed corpus or the frozen tests list.

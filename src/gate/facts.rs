@@ -60,7 +60,9 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(contract: &BTreeMap<Layer, ContractFile>) -> Self {
-        Self { reading: Reading::new(contract) }
+        Self {
+            reading: Reading::new(contract),
+        }
     }
 
     /// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged
@@ -71,7 +73,9 @@ impl Plan {
 
     /// For questions about single paths. Make it once.
     pub fn paths(&self) -> Paths<'_> {
-        Paths { classes: self.reading.classifier() }
+        Paths {
+            classes: self.reading.classifier(),
+        }
     }
 
     /// Facts about the merged tree; one pass over the listing.
@@ -83,21 +87,33 @@ impl Plan {
         paths.sort_unstable_by_key(|(path, _)| *path);
         let find = |wanted: &str| {
             let at = paths.partition_point(|(path, _)| *path < wanted);
-            paths.get(at).filter(|(path, _)| *path == wanted).map(|(_, kind)| *kind)
+            paths
+                .get(at)
+                .filter(|(path, _)| *path == wanted)
+                .map(|(_, kind)| *kind)
         };
         let any_below = |prefix: &str| {
             let at = paths.partition_point(|(path, _)| *path < prefix);
-            paths.get(at).is_some_and(|(path, _)| path.starts_with(prefix))
+            paths
+                .get(at)
+                .is_some_and(|(path, _)| path.starts_with(prefix))
         };
         let is_production = |path: &str| classes.classify(path) == Class::Production;
         let (asked, dirs) = self.asked_files();
         let production = if self.contract_is_proposed() {
-            paths.iter().filter(|(path, _)| is_production(path)).map(|(path, _)| (*path).to_owned()).collect()
+            paths
+                .iter()
+                .filter(|(path, _)| is_production(path))
+                .map(|(path, _)| (*path).to_owned())
+                .collect()
         } else {
             Vec::new()
         };
         TreeFacts {
-            files: asked.iter().map(|path| ((*path).to_owned(), find(path))).collect(),
+            files: asked
+                .iter()
+                .map(|path| ((*path).to_owned(), find(path)))
+                .collect(),
             prefixes: self
                 .asked_prefixes()
                 .into_iter()
@@ -109,7 +125,9 @@ impl Plan {
                 })
                 .collect(),
             has_production: !production.is_empty()
-                || paths.iter().any(|(path, kind)| kind.is_regular() && is_production(path)),
+                || paths
+                    .iter()
+                    .any(|(path, kind)| kind.is_regular() && is_production(path)),
             production,
         }
     }
@@ -123,7 +141,12 @@ impl Plan {
         let mut files = BTreeSet::new();
         let mut dirs = BTreeSet::new();
         for map in self.reading.map.readable() {
-            files.extend(map.rules.iter().flat_map(|rule| &rule.live_properties).map(|id| id.path()));
+            files.extend(
+                map.rules
+                    .iter()
+                    .flat_map(|rule| &rule.live_properties)
+                    .map(|id| id.path()),
+            );
         }
         for freezes in self.reading.freezes.readable() {
             for row in &freezes.entries {
@@ -151,7 +174,10 @@ impl Plan {
                 continue;
             }
             for prefix in directories_and_self(&change.path) {
-                let spelling = Spelling { prefix: prefix.to_owned(), position };
+                let spelling = Spelling {
+                    prefix: prefix.to_owned(),
+                    position,
+                };
                 wanted.entry(folded(prefix)).or_default().push(spelling);
             }
         }

@@ -66,7 +66,10 @@ pub struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     pub fn new(case: &'a Case<'a>) -> Self {
-        Self { case, list: Vec::new() }
+        Self {
+            case,
+            list: Vec::new(),
+        }
     }
 
     pub fn add(&mut self, draft: Draft) {

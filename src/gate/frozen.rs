@@ -32,14 +32,26 @@ impl<'a> FrozenRows<'a> {
             let id = row.nodeid.as_str();
             index.by_id.entry(id).or_default().push(position);
             for enclosing in row.nodeid.enclosing().filter(|outer| *outer != id) {
-                index.by_enclosing.entry(enclosing).or_default().push(position);
+                index
+                    .by_enclosing
+                    .entry(enclosing)
+                    .or_default()
+                    .push(position);
             }
             if row.nodeid.param().is_some() {
                 let function = row.nodeid.function();
-                index.by_function.entry(function).or_default().push(position);
+                index
+                    .by_function
+                    .entry(function)
+                    .or_default()
+                    .push(position);
             }
             if tree.is_some_and(|tree| names_no_test(&row.nodeid, tree)) {
-                index.dangling.entry(last_name(&row.nodeid)).or_default().push(position);
+                index
+                    .dangling
+                    .entry(last_name(&row.nodeid))
+                    .or_default()
+                    .push(position);
             }
         }
         index
@@ -47,13 +59,22 @@ impl<'a> FrozenRows<'a> {
 
     /// The rows that block `property`, in the list's order.
     pub fn blocking(&self, property: &NodeId) -> Vec<&'a FreezeEntry> {
-        let mut found = BTreeSet::new();
+        let mut found: BTreeSet<&usize> = BTreeSet::new();
         for outer in property.enclosing() {
             found.extend(self.by_id.get(outer).into_iter().flatten());
         }
-        found.extend(self.by_enclosing.get(property.as_str()).into_iter().flatten());
+        found.extend(
+            self.by_enclosing
+                .get(property.as_str())
+                .into_iter()
+                .flatten(),
+        );
         if let Some(param) = property.param() {
-            let rows = self.by_function.get(property.function()).into_iter().flatten();
+            let rows = self
+                .by_function
+                .get(property.function())
+                .into_iter()
+                .flatten();
             found.extend(rows.filter(|row| {
                 let other = self.rows[**row].nodeid.param().unwrap_or_default();
                 !surely_differ(param, other)
@@ -64,7 +85,10 @@ impl<'a> FrozenRows<'a> {
                 found.extend(self.dangling.get(name).into_iter().flatten());
             }
         }
-        found.into_iter().map(|position| self.rows[*position]).collect()
+        found
+            .into_iter()
+            .map(|position| self.rows[*position])
+            .collect()
     }
 
     /// Every frozen row, in the list's order.
@@ -76,8 +100,8 @@ impl<'a> FrozenRows<'a> {
 /// Whether a row's node is neither a regular file of the tree (or a test in one) nor a directory.
 pub fn names_no_test(row: &NodeId, tree: &TreeFacts) -> bool {
     let is_file = matches!(tree.files.get(row.path()), Some(Some(kind)) if kind.is_regular());
-    let is_directory = row.as_str() == row.path()
-        && tree.prefixes.get(&format!("{}/", row.path())) == Some(&true);
+    let is_directory =
+        row.as_str() == row.path() && tree.prefixes.get(&format!("{}/", row.path())) == Some(&true);
     !is_file && !is_directory
 }
 
@@ -85,7 +109,8 @@ pub fn names_no_test(row: &NodeId, tree: &TreeFacts) -> bool {
 fn names(id: &NodeId) -> impl Iterator<Item = &str> {
     let path = id.path();
     let rest = id.function().get(path.len()..).unwrap_or_default();
-    path.split('/').chain(rest.split("::").filter(|name| !name.is_empty()))
+    path.split('/')
+        .chain(rest.split("::").filter(|name| !name.is_empty()))
 }
 
 fn last_name(id: &NodeId) -> &str {
@@ -161,7 +186,8 @@ mod tests {
 
     fn tree() -> TreeFacts {
         let mut tree = TreeFacts::default();
-        tree.files.insert("t/p/test_a.py".to_owned(), Some(EntryKind::File));
+        tree.files
+            .insert("t/p/test_a.py".to_owned(), Some(EntryKind::File));
         tree.prefixes.insert("t/p/".to_owned(), true);
         tree.prefixes.insert("t/".to_owned(), true);
         tree
@@ -169,10 +195,16 @@ mod tests {
 
     #[track_caller]
     fn blocks(freeze: &str, property: &str, expected: bool) {
-        let freezes = Freezes { entries: vec![row(freeze)] };
+        let freezes = Freezes {
+            entries: vec![row(freeze)],
+        };
         let tree = tree();
         let rows = FrozenRows::new(Some(&freezes), Some(&tree));
-        assert_eq!(!rows.blocking(&id(property)).is_empty(), expected, "{freeze} blocks {property}");
+        assert_eq!(
+            !rows.blocking(&id(property)).is_empty(),
+            expected,
+            "{freeze} blocks {property}"
+        );
     }
 
     #[test]
@@ -192,8 +224,16 @@ mod tests {
             ("t/p/test_a.py::TestX::test_yy", f, false),
             ("t/p/test_a.py::TestX::test", f, false),
             ("t/p/test_a.py::Test", f, false),
-            ("t/p/test_a.py::TestX::test_y[1]", "t/p/test_a.py::TestX::test_y[2]", false),
-            ("t/p/test_a.py::TestX::test_y[1]", "t/p/test_a.py::TestX::test_y[1]", true),
+            (
+                "t/p/test_a.py::TestX::test_y[1]",
+                "t/p/test_a.py::TestX::test_y[2]",
+                false,
+            ),
+            (
+                "t/p/test_a.py::TestX::test_y[1]",
+                "t/p/test_a.py::TestX::test_y[1]",
+                true,
+            ),
         ] {
             blocks(freeze, property, expected);
         }
@@ -237,7 +277,9 @@ mod tests {
     fn a_closed_row_blocks_nothing() {
         let mut closed = row("t/p/test_a.py::f");
         closed.frozen = false;
-        let freezes = Freezes { entries: vec![closed] };
+        let freezes = Freezes {
+            entries: vec![closed],
+        };
         let tree = tree();
         let rows = FrozenRows::new(Some(&freezes), Some(&tree));
         assert!(rows.rows().is_empty());

@@ -15,18 +15,30 @@ pub struct Liveness<'a> {
 
 impl<'a> Liveness<'a> {
     pub fn new(case: &'a Case<'a>, tree: &'a TreeFacts, frozen: FrozenRows<'a>) -> Self {
-        Self { case, tree, frozen, after_merge: false }
+        Self {
+            case,
+            tree,
+            frozen,
+            after_merge: false,
+        }
     }
 
     /// For the holes that a contract patch would open: who brought the tests does not matter there.
     pub fn after_merge(self) -> Self {
-        Self { after_merge: true, ..self }
+        Self {
+            after_merge: true,
+            ..self
+        }
     }
 
     /// State and reason of one listed property.
     pub fn of(&self, property: &NodeId) -> ListedProperty {
         let (state, why) = self.state(property);
-        ListedProperty { nodeid: property.to_string(), state, why }
+        ListedProperty {
+            nodeid: property.to_string(),
+            state,
+            why,
+        }
     }
 
     fn state(&self, property: &NodeId) -> (PropertyState, String) {

@@ -8,7 +8,6 @@ pub mod classes;
 pub mod facts;
 mod findings;
 mod frozen;
-pub mod globs;
 pub mod kind;
 mod liveness;
 mod prefixes;
@@ -63,7 +62,10 @@ pub fn decide(snapshot: &Snapshot) -> Decision {
         branch: snapshot.branch.clone(),
         into_unguarded: snapshot.into_unguarded.clone(),
         base: snapshot.base.clone(),
-        merge_base: snapshot.merge_bases.known().and_then(|bases| bases.first().cloned()),
+        merge_base: snapshot
+            .merge_bases
+            .known()
+            .and_then(|bases| bases.first().cloned()),
         head: snapshot.head.clone(),
         author: DecisionAuthor {
             kind: snapshot.author.kind,

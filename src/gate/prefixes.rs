@@ -27,7 +27,10 @@ impl<'a> PrefixIndex<'a> {
         self.lengths
             .iter()
             .take_while(move |len| **len <= path.len())
-            .filter_map(move |len| path.get(..*len).and_then(|prefix| self.by_prefix.get(prefix)))
+            .filter_map(move |len| {
+                path.get(..*len)
+                    .and_then(|prefix| self.by_prefix.get(prefix))
+            })
             .flatten()
             .copied()
     }
@@ -48,7 +51,11 @@ mod tests {
         assert_eq!(of("src/parse.py"), [1, 4, 0, 3]);
         assert_eq!(of("src/x"), [1, 4]);
         assert_eq!(of("lib/éa"), [2]);
-        assert_eq!(of("lib/è"), [] as [usize; 0], "a cut inside a character is no match");
+        assert_eq!(
+            of("lib/è"),
+            [] as [usize; 0],
+            "a cut inside a character is no match"
+        );
         assert!(!index.matches("sr"));
     }
 }

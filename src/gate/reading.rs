@@ -94,12 +94,23 @@ impl Reading {
                 check_roots(&lock, &config, path)?;
                 Ok(lock)
             }),
-            freezes: sides(contract, Layer::Freezes, off(Layer::Freezes), freezes::parse),
+            freezes: sides(
+                contract,
+                Layer::Freezes,
+                off(Layer::Freezes),
+                freezes::parse,
+            ),
             map: sides(contract, Layer::Map, off(Layer::Map), map::parse),
-            others: [Layer::Ledger, Layer::Catalog, Layer::Evidence, Layer::FrozenTests, Layer::Seeds]
-                .into_iter()
-                .map(|layer| (layer, sides(contract, layer, off(layer), |_, _| Ok(()))))
-                .collect(),
+            others: [
+                Layer::Ledger,
+                Layer::Catalog,
+                Layer::Evidence,
+                Layer::FrozenTests,
+                Layer::Seeds,
+            ]
+            .into_iter()
+            .map(|layer| (layer, sides(contract, layer, off(layer), |_, _| Ok(()))))
+            .collect(),
             config_file,
             config: RepoConfig::default(),
         };
@@ -156,7 +167,11 @@ fn sides<T>(
         };
     };
     let read = |fact: &BlobFact| {
-        if off { Read::Off } else { read(&file.path, fact, &parse) }
+        if off {
+            Read::Off
+        } else {
+            read(&file.path, fact, &parse)
+        }
     };
     Sides {
         path: file.path.clone(),
@@ -171,14 +186,19 @@ fn read<T>(
     parse: impl Fn(&str, &[u8]) -> Result<T, ContractError>,
 ) -> Read<T> {
     let broken = |message: String| {
-        Read::Broken(ContractError { path: path.to_owned(), line: 1, column: 1, message })
+        Read::Broken(ContractError {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            message,
+        })
     };
     match fact {
         BlobFact::Absent => Read::Absent,
         BlobFact::NotRegular(what) => broken(format!("expected a regular file, found {what}")),
-        BlobFact::TooLarge(size) => {
-            broken(format!("expected at most 64 MiB, found a file of {size} bytes"))
-        }
+        BlobFact::TooLarge(size) => broken(format!(
+            "expected at most 64 MiB, found a file of {size} bytes"
+        )),
         BlobFact::Unavailable(why) => Read::Unavailable(why.clone()),
         BlobFact::Content { bytes, .. } => match parse(path, &bytes.0) {
             Ok(value) => Read::Ready(value),
@@ -189,14 +209,16 @@ fn read<T>(
 
 /// The fixtures root is disjoint from contract, properties and production (protocol 3.2).
 fn check_roots(lock: &Lock, config: &RepoConfig, path: &str) -> Result<(), ContractError> {
-    let contract: Vec<&str> = Layer::ALL.iter().map(|layer| config.guarded_path(*layer)).collect();
-    let default_production = if config.paths.production.is_empty() { classes::PRODUCTION } else { &[] };
-    let configured = config.paths.properties.iter().chain(&config.paths.production);
-    let globs: Vec<&str> = classes::PROPERTIES
+    let contract: Vec<&str> = Layer::ALL
         .iter()
-        .chain(default_production)
-        .copied()
-        .chain(configured.map(String::as_str).filter(|glob| !glob.starts_with('!')))
+        .map(|layer| config.guarded_path(*layer))
         .collect();
-    lock::check_roots(lock, &contract, &globs, path)
+    let properties = classes::property_globs(config);
+    let production = classes::production_globs(config);
+    let guarded = lock::Guarded {
+        contract: &contract,
+        properties: &properties,
+        production: &production,
+    };
+    lock::check_roots(lock, guarded, path)
 }

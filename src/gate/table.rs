@@ -5,9 +5,7 @@ use super::reading::Read;
 use super::rules::fixtures::Tally;
 use super::rules::{coverage, step_of};
 use super::verdict::{self, VERDICT_STEP};
-use crate::model::{
-    Coverage, Finding, FreezeRow, PropertyState, Rule, Step, StepResult, Verdict,
-};
+use crate::model::{Coverage, Finding, FreezeRow, PropertyState, Rule, Step, StepResult, Verdict};
 
 /// What the rows are made from.
 pub struct Rows<'a> {
@@ -25,8 +23,18 @@ impl Rows<'_> {
         vec![
             self.row(1, "write-set", false, self.write_set()),
             self.row(2, "witness or local", false, self.witnesses()),
-            self.row(3, "fixture digests", reading.lock.base == Read::Off, self.fixtures()),
-            self.row(4, "freezes", reading.freezes.base == Read::Off, self.freezes()),
+            self.row(
+                3,
+                "fixture digests",
+                reading.lock.base == Read::Off,
+                self.fixtures(),
+            ),
+            self.row(
+                4,
+                "freezes",
+                reading.freezes.base == Read::Off,
+                self.freezes(),
+            ),
             self.row(
                 5,
                 "hunk map and live properties",
@@ -43,11 +51,19 @@ impl Rows<'_> {
         let (result, detail) = if off && result == StepResult::Pass {
             (StepResult::Off, "off by configuration".to_owned())
         } else if self.is_unknown(step) {
-            (result, "not evaluated: what it needs could not be had".to_owned())
+            (
+                result,
+                "not evaluated: what it needs could not be had".to_owned(),
+            )
         } else {
             (result, detail)
         };
-        Step { step, name: name.to_owned(), result, detail }
+        Step {
+            step,
+            name: name.to_owned(),
+            result,
+            detail,
+        }
     }
 
     /// The step's rules were left out for want of the merged tree or of a readable contract file.
@@ -67,8 +83,10 @@ impl Rows<'_> {
         if counts.is_empty() {
             return "no path changes".to_owned();
         }
-        let parts: Vec<String> =
-            counts.iter().map(|(class, count)| format!("{count} {class}")).collect();
+        let parts: Vec<String> = counts
+            .iter()
+            .map(|(class, count)| format!("{count} {class}"))
+            .collect();
         parts.join(", ")
     }
 
@@ -82,8 +100,15 @@ impl Rows<'_> {
         if listed.is_empty() {
             return "no listed property concerns this patch".to_owned();
         }
-        let local = listed.values().filter(|state| **state == PropertyState::Local).count();
-        format!("{} of {} listed properties are witnesses", listed.len() - local, listed.len())
+        let local = listed
+            .values()
+            .filter(|state| **state == PropertyState::Local)
+            .count();
+        format!(
+            "{} of {} listed properties are witnesses",
+            listed.len() - local,
+            listed.len()
+        )
     }
 
     fn fixtures(&self) -> String {
@@ -93,7 +118,11 @@ impl Rows<'_> {
             .iter()
             .filter(|f| matches!(f.rule, Rule::UnlockedFixture | Rule::OpaqueFixture))
             .count();
-        let more = if others > 0 { format!(", {others} not pinned or opaque") } else { String::new() };
+        let more = if others > 0 {
+            format!(", {others} not pinned or opaque")
+        } else {
+            String::new()
+        };
         format!("{matching} of {pinned} match{more}")
     }
 
@@ -101,29 +130,43 @@ impl Rows<'_> {
         let touching = self.freezes.iter().filter(|row| row.touches_patch).count();
         match self.freezes.len() {
             0 => "no frozen test".to_owned(),
-            total => format!("{total} frozen, {touching} of them of properties that this patch needs"),
+            total => {
+                format!("{total} frozen, {touching} of them of properties that this patch needs")
+            }
         }
     }
 
     fn verdict(&self) -> Step {
         let (result, detail) = match self.verdict {
-            Verdict::NotApplicable => {
-                (StepResult::Off, "the repository has not opted in".to_owned())
-            }
-            Verdict::Pass if !self.case.all_binds => {
-                (StepResult::Pass, "not bound: a person's pull request".to_owned())
-            }
-            Verdict::Pass => (StepResult::Pass, "every path has an effect, and none is stronger".to_owned()),
+            Verdict::NotApplicable => (
+                StepResult::Off,
+                "the repository has not opted in".to_owned(),
+            ),
+            Verdict::Pass if !self.case.all_binds => (
+                StepResult::Pass,
+                "not bound: a person's pull request".to_owned(),
+            ),
+            Verdict::Pass => (
+                StepResult::Pass,
+                "every path has an effect, and none is stronger".to_owned(),
+            ),
             Verdict::AllowRecheck => (StepResult::AllowRecheck, self.because()),
             Verdict::HumanReview => (StepResult::HumanReview, self.because()),
             Verdict::Refuse => (StepResult::Refuse, self.because()),
         };
-        Step { step: VERDICT_STEP, name: "verdict".to_owned(), result, detail }
+        Step {
+            step: VERDICT_STEP,
+            name: "verdict".to_owned(),
+            result,
+            detail,
+        }
     }
 
     fn because(&self) -> String {
         let decided = verdict::decided_by(self.findings, self.verdict);
-        let Some(rule) = decided.rule else { return String::new() };
+        let Some(rule) = decided.rule else {
+            return String::new();
+        };
         let same = |f: &&Finding| f.rule == rule && step_of(f.rule) == decided.step;
         let count = self.findings.iter().filter(same).count();
         format!("decided by step {}: {rule} ({count})", decided.step)

@@ -35,14 +35,22 @@ pub fn decided_by(findings: &[Finding], verdict: Verdict) -> DecidedBy {
                 .min_by_key(|finding| step_of(finding.rule))
         });
     match deciding {
-        Some(finding) => DecidedBy { step: step_of(finding.rule), rule: Some(finding.rule) },
-        None => DecidedBy { step: VERDICT_STEP, rule: None },
+        Some(finding) => DecidedBy {
+            step: step_of(finding.rule),
+            rule: Some(finding.rule),
+        },
+        None => DecidedBy {
+            step: VERDICT_STEP,
+            rule: None,
+        },
     }
 }
 
 /// The strongest effect among one step's findings.
 pub fn step_result(findings: &[Finding], step: u8) -> StepResult {
-    let of_step = findings.iter().filter(|finding| step_of(finding.rule) == step);
+    let of_step = findings
+        .iter()
+        .filter(|finding| step_of(finding.rule) == step);
     match of_step.map(|finding| finding.effect).max() {
         None => StepResult::Pass,
         Some(Effect::Notice) => StepResult::Notice,

@@ -33,11 +33,18 @@ fn layer<T>(
     needed: bool,
 ) {
     let base = problem(layer, &sides.base, needed);
-    let proposed = sides.proposed.as_ref().map(|read| problem(layer, read, needed));
+    let proposed = sides
+        .proposed
+        .as_ref()
+        .map(|read| problem(layer, read, needed));
     let draft = |problem: Problem, whose: &str| {
-        Draft::new(Rule::ContractUnreadable, format!("{whose}{}", problem.message), problem.fix)
-            .at(&sides.path)
-            .line(problem.line)
+        Draft::new(
+            Rule::ContractUnreadable,
+            format!("{whose}{}", problem.message),
+            problem.fix,
+        )
+        .at(&sides.path)
+        .line(problem.line)
     };
     // As proposed: whoever the author, and whatever else is in the patch.
     let mended = matches!(proposed, Some(None));
@@ -47,8 +54,9 @@ fn layer<T>(
     }
     let Some(problem) = base else { return };
     match case.judge {
-        Judge::MergedTree if mended => findings
-            .add(draft(problem, "on the base branch, and mended by this patch: ").effect(Effect::Notice)),
+        Judge::MergedTree if mended => findings.add(
+            draft(problem, "on the base branch, and mended by this patch: ").effect(Effect::Notice),
+        ),
         _ => findings.add(draft(problem, "")),
     }
 }
@@ -70,7 +78,10 @@ fn problem<T>(layer: Layer, read: &Read<T>, needed: bool) -> Option<Problem> {
                 error.column,
                 error.message
             ),
-            fix: format!("mend {} at line {}, column {}", error.path, error.line, error.column),
+            fix: format!(
+                "mend {} at line {}, column {}",
+                error.path, error.line, error.column
+            ),
             line: Some(error.line),
         }),
         Read::Absent if needed => Some(Problem {
@@ -94,7 +105,8 @@ fn changed(case: &Case<'_>, findings: &mut Findings<'_>) {
     for touched in case.of(Class::Contract) {
         if with_production {
             let message = "a contract file and production code change in one patch";
-            findings.add(Draft::new(Rule::ContractWithProduction, message, SPLIT).at(touched.path()));
+            findings
+                .add(Draft::new(Rule::ContractWithProduction, message, SPLIT).at(touched.path()));
         }
         if case.is_agent() && case.classes.is_ledger(touched.path()) {
             let message = "an agent's patch touches a ledger that only people write";
@@ -126,9 +138,10 @@ fn is_freeze_list_alone(case: &Case<'_>) -> bool {
         return false;
     }
     let freezes = &case.reading.freezes;
-    let (Some(base), Some(proposed)) =
-        (freezes.base.ready(), freezes.proposed.as_ref().and_then(Read::ready))
-    else {
+    let (Some(base), Some(proposed)) = (
+        freezes.base.ready(),
+        freezes.proposed.as_ref().and_then(Read::ready),
+    ) else {
         return false;
     };
     let mut rest: Vec<_> = proposed.entries.iter().collect();

@@ -41,7 +41,11 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
     for (nodeid, why) in ghosts {
         let message = format!("the map lists a property that is not there: {why}");
         let fix = "correct the node id in the map, or restore the test";
-        findings.add(Draft::new(Rule::GhostProperty, message, fix).at(map_path).node(nodeid));
+        findings.add(
+            Draft::new(Rule::GhostProperty, message, fix)
+                .at(map_path)
+                .node(nodeid),
+        );
     }
     if coverage.is_empty() {
         coverage = opened_holes(case, tree, findings);
@@ -70,7 +74,11 @@ struct Covered {
 impl<'a> Coverer<'a> {
     fn new(map: &'a HunkMap, liveness: Liveness<'a>) -> Self {
         let prefixes = map.rules.iter().map(|rule| rule.path_prefix.as_str());
-        Self { map, index: PrefixIndex::new(prefixes), liveness }
+        Self {
+            map,
+            index: PrefixIndex::new(prefixes),
+            liveness,
+        }
     }
 
     fn live_functions<'p>(
@@ -79,22 +87,33 @@ impl<'a> Coverer<'a> {
     ) -> u64 {
         let live: BTreeSet<&str> = properties
             .into_iter()
-            .filter(|id| states.get(id).is_some_and(|p| p.state == PropertyState::Live))
+            .filter(|id| {
+                states
+                    .get(id)
+                    .is_some_and(|p| p.state == PropertyState::Live)
+            })
             .map(NodeId::function)
             .collect();
         live.len() as u64
     }
 
     fn cover(&self, path: &str) -> Covered {
-        let rules: Vec<&MapRule> =
-            self.index.matching(path).map(|position| &self.map.rules[position]).collect();
+        let rules: Vec<&MapRule> = self
+            .index
+            .matching(path)
+            .map(|position| &self.map.rules[position])
+            .collect();
         let states: BTreeMap<&NodeId, ListedProperty> = rules
             .iter()
             .flat_map(|rule| &rule.live_properties)
             .map(|id| (id, self.liveness.of(id)))
             .collect();
         let live = Self::live_functions(&states, states.keys().copied());
-        let min_live = rules.iter().filter_map(|rule| rule.min_live).max().unwrap_or(1);
+        let min_live = rules
+            .iter()
+            .filter_map(|rule| rule.min_live)
+            .max()
+            .unwrap_or(1);
         let short_rule = rules.iter().find_map(|rule| {
             let min = rule.min_live?;
             let own = Self::live_functions(&states, &rule.live_properties);
@@ -106,15 +125,22 @@ impl<'a> Coverer<'a> {
         let hole = if rules.is_empty() {
             None
         } else if live == 0 {
-            Some(format!("none of the {} listed properties is live", states.len()))
+            Some(format!(
+                "none of the {} listed properties is live",
+                states.len()
+            ))
         } else {
             short_rule
         };
         let longest = rules.last().map(|rule| rule.path_prefix.as_str());
-        let own_rules = rules.iter().filter(|rule| Some(rule.path_prefix.as_str()) == longest);
+        let own_rules = rules
+            .iter()
+            .filter(|rule| Some(rule.path_prefix.as_str()) == longest);
         let own_live =
             Self::live_functions(&states, own_rules.flat_map(|rule| &rule.live_properties));
-        let dark = longest.filter(|_| live > 0 && own_live == 0).map(str::to_owned);
+        let dark = longest
+            .filter(|_| live > 0 && own_live == 0)
+            .map(str::to_owned);
         let mut prefixes: Vec<String> = rules.iter().map(|r| r.path_prefix.clone()).collect();
         prefixes.dedup();
         Covered {
@@ -139,7 +165,11 @@ impl<'a> Coverer<'a> {
         findings: &mut Findings<'_>,
     ) {
         let path = touched.path();
-        let line = touched.change.hunks.first().map(|hunk| hunk.new_start.max(1));
+        let line = touched
+            .change
+            .hunks
+            .first()
+            .map(|hunk| hunk.new_start.max(1));
         let mut add = |rule, message: String, fix: String| {
             findings.add(Draft::new(rule, message, fix).at(path).line(line));
         };
@@ -148,7 +178,11 @@ impl<'a> Coverer<'a> {
             add(Rule::UnmappedPath, message, self.how_to_map(path, map_path));
         } else if let Some(hole) = &covered.hole {
             let fix = "make a listed property live again, or list another live property in the map";
-            add(Rule::CoverageHole, format!("coverage hole: {hole}"), fix.to_owned());
+            add(
+                Rule::CoverageHole,
+                format!("coverage hole: {hole}"),
+                fix.to_owned(),
+            );
         } else {
             if let Some(prefix) = &covered.dark {
                 let message = format!(
@@ -160,7 +194,8 @@ impl<'a> Coverer<'a> {
             self.shrunk(covered, &mut add);
         }
         if covered.loose && touched.is_added() {
-            let message = "the new file is covered only because a prefix ends inside its name".to_owned();
+            let message =
+                "the new file is covered only because a prefix ends inside its name".to_owned();
             add(Rule::LoosePrefix, message, self.how_to_map(path, map_path));
         }
     }
@@ -192,7 +227,12 @@ impl<'a> Coverer<'a> {
             let pairs = rule.path_prefix.bytes().zip(path.bytes());
             pairs.take_while(|(a, b)| a == b).count()
         };
-        let nearest = self.map.rules.iter().max_by_key(shared).filter(|rule| shared(rule) > 0);
+        let nearest = self
+            .map
+            .rules
+            .iter()
+            .max_by_key(shared)
+            .filter(|rule| shared(rule) > 0);
         match nearest {
             Some(rule) => {
                 let ids: Vec<&str> = rule.live_properties.iter().map(NodeId::as_str).collect();
@@ -213,11 +253,19 @@ impl<'a> Coverer<'a> {
         for rule in &self.map.rules {
             let prefix = &rule.path_prefix;
             let mut add = |id, message: String, fix: &str| {
-                findings.add(Draft::new(id, message, fix).at(map_path).line(Some(rule.line)));
+                findings.add(
+                    Draft::new(id, message, fix)
+                        .at(map_path)
+                        .line(Some(rule.line)),
+                );
             };
             if tree.prefixes.get(prefix) == Some(&false) {
                 let message = format!("the rule {prefix} matches no file of the merged tree");
-                add(Rule::UnusedRule, message, "correct the prefix, or remove the rule");
+                add(
+                    Rule::UnusedRule,
+                    message,
+                    "correct the prefix, or remove the rule",
+                );
             }
             let blocked = |id: &NodeId| {
                 let state = self.liveness.of(id).state;
@@ -245,7 +293,9 @@ fn opened_holes(case: &Case<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) 
     if tree.production.is_empty() {
         return Vec::new();
     }
-    let Some(proposed_map) = reading.map.merged().ready() else { return Vec::new() };
+    let Some(proposed_map) = reading.map.merged().ready() else {
+        return Vec::new();
+    };
     let rows = |freezes| FrozenRows::new(freezes, Some(tree));
     let proposed = Coverer::new(
         proposed_map,
@@ -263,11 +313,21 @@ fn opened_holes(case: &Case<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) 
             continue;
         }
         let (rule, message) = match &after.hole {
-            Some(hole) => (Rule::CoverageHole, format!("this patch would open a coverage hole: {hole}")),
-            None => (Rule::UnmappedPath, "this patch would leave the path without a map rule".to_owned()),
+            Some(hole) => (
+                Rule::CoverageHole,
+                format!("this patch would open a coverage hole: {hole}"),
+            ),
+            None => (
+                Rule::UnmappedPath,
+                "this patch would leave the path without a map rule".to_owned(),
+            ),
         };
         let fix = "keep a live property for the path, or accept the hole knowingly";
-        findings.add(Draft::new(rule, message, fix).at(path).effect(Effect::Notice));
+        findings.add(
+            Draft::new(rule, message, fix)
+                .at(path)
+                .effect(Effect::Notice),
+        );
         opened.push(after.coverage);
     }
     opened
@@ -275,14 +335,16 @@ fn opened_holes(case: &Case<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) 
 
 /// What the step's row of the table says.
 pub fn detail(coverage: &[Coverage], findings: &[Finding]) -> String {
-    let lacking = |finding: &&Finding| {
-        matches!(finding.rule, Rule::CoverageHole | Rule::UnmappedPath)
-    };
+    let lacking =
+        |finding: &&Finding| matches!(finding.rule, Rule::CoverageHole | Rule::UnmappedPath);
     let lacking = findings.iter().filter(lacking).count();
     if coverage.is_empty() {
         "no production path in the write-set".to_owned()
     } else {
         let total = coverage.len();
-        format!("{} of {total} production paths have enough live properties", total.saturating_sub(lacking))
+        format!(
+            "{} of {total} production paths have enough live properties",
+            total.saturating_sub(lacking)
+        )
     }
 }

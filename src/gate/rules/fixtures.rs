@@ -17,17 +17,25 @@ pub struct Tally {
     pub matching: usize,
 }
 
-const WRITE: &str = "run `frostline lock write` on bytes that a person has read, and land the lock by itself";
+const WRITE: &str =
+    "run `frostline lock write` on bytes that a person has read, and land the lock by itself";
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Tally {
     lock_shrank(case, findings);
     let (Some(lock), Some(entries)) = (case.lock(), case.snapshot.fixtures.known()) else {
         return Tally::default();
     };
-    let mut tally = Tally { pinned: lock.files.len(), matching: 0 };
+    let mut tally = Tally {
+        pinned: lock.files.len(),
+        matching: 0,
+    };
     let mut present: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
-        if lock.roots.iter().any(|root| is_at_or_below(&entry.path, root)) {
+        if lock
+            .roots
+            .iter()
+            .any(|root| is_at_or_below(&entry.path, root))
+        {
             present.insert(&entry.path);
             if one(case, lock, entry, findings) {
                 tally.matching += 1;
@@ -36,7 +44,10 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Tally {
     }
     for path in lock.files.keys() {
         if !present.contains(path.as_str()) {
-            let message = format!("the lock pins a fixture that the merged tree does not have{}", blame(case, path));
+            let message = format!(
+                "the lock pins a fixture that the merged tree does not have{}",
+                blame(case, path)
+            );
             let fix = mend(case, path, "restore the file");
             findings.add(Draft::new(Rule::MissingFixture, message, fix).at(path));
         }
@@ -47,13 +58,18 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Tally {
 /// Judges one entry; `true` when it matches its row.
 fn one(case: &Case<'_>, lock: &Lock, entry: &FixtureEntry, findings: &mut Findings<'_>) -> bool {
     if let Some(why) = &entry.opaque {
-        let message = format!("the bytes that a test reads may not be the bytes that are hashed: {why}");
-        let fix = "make it a plain file under plain attributes, or move it out of the fixtures root";
+        let message =
+            format!("the bytes that a test reads may not be the bytes that are hashed: {why}");
+        let fix =
+            "make it a plain file under plain attributes, or move it out of the fixtures root";
         findings.add(Draft::new(Rule::OpaqueFixture, message, fix).at(&entry.path));
         return false;
     }
     let Some(row) = lock.files.get(&entry.path) else {
-        let message = format!("a fixture that the lock does not pin{}", blame(case, &entry.path));
+        let message = format!(
+            "a fixture that the lock does not pin{}",
+            blame(case, &entry.path)
+        );
         let fix = mend(case, &entry.path, "take the file out of the patch");
         findings.add(Draft::new(Rule::UnlockedFixture, message, fix).at(&entry.path));
         return false;
@@ -101,7 +117,10 @@ fn short(digest: &FileDigest) -> &str {
 }
 
 fn undetermined(findings: &mut Findings<'_>, entry: &FixtureEntry, why: &str) {
-    let message = format!("could not be had whole: the digest of {}: {why}", entry.path);
+    let message = format!(
+        "could not be had whole: the digest of {}: {why}",
+        entry.path
+    );
     let fix = "make the object available, then evaluate again";
     findings.add(Draft::new(Rule::Undetermined, message, fix));
 }
@@ -131,8 +150,14 @@ fn mend(case: &Case<'_>, path: &str, otherwise: &str) -> String {
 fn lock_shrank(case: &Case<'_>, findings: &mut Findings<'_>) {
     let lock = &case.reading.lock;
     let proposed = lock.proposed.as_ref().and_then(|read| read.ready());
-    let (Some(base), Some(proposed)) = (lock.base.ready(), proposed) else { return };
-    for path in base.files.keys().filter(|path| !proposed.files.contains_key(*path)) {
+    let (Some(base), Some(proposed)) = (lock.base.ready(), proposed) else {
+        return;
+    };
+    for path in base
+        .files
+        .keys()
+        .filter(|path| !proposed.files.contains_key(*path))
+    {
         let message = "the patch takes this fixture's row out of the lock";
         let fix = "make sure that no test needs the fixture any more";
         findings.add(Draft::new(Rule::LockShrank, message, fix).at(path));

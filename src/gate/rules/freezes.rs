@@ -10,7 +10,9 @@ use crate::gate::prefixes::PrefixIndex;
 use crate::model::{Effect, Rule, TreeFacts};
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
-    let Some(freezes) = case.freezes() else { return };
+    let Some(freezes) = case.freezes() else {
+        return;
+    };
     let list = case.reading.freezes.path.as_str();
     for row in freezes.entries.iter().filter(|row| row.frozen) {
         if row.fixture_digest.is_none() {
@@ -55,7 +57,11 @@ fn dangling(
             let fix = "correct the node id, or remove the row";
             let draft = on_row(Rule::DanglingFreeze, message, fix, list, row);
             let added = !known.contains(row.nodeid.as_str());
-            findings.add(if added { draft.effect(Effect::Refuse) } else { draft });
+            findings.add(if added {
+                draft.effect(Effect::Refuse)
+            } else {
+                draft
+            });
         }
     }
 }
@@ -75,7 +81,10 @@ fn sensitive(case: &Case<'_>, freezes: &Freezes, findings: &mut Findings<'_>) {
     let mut by_cover: BTreeMap<&str, Vec<&FreezeEntry>> = BTreeMap::new();
     for row in freezes.entries.iter().filter(|row| row.frozen) {
         for cover in &row.covers {
-            by_cover.entry(cover.trim_end_matches('/')).or_default().push(row);
+            by_cover
+                .entry(cover.trim_end_matches('/'))
+                .or_default()
+                .push(row);
         }
     }
     let frozen = FrozenRows::new(Some(freezes), case.tree());
@@ -83,11 +92,19 @@ fn sensitive(case: &Case<'_>, freezes: &Freezes, findings: &mut Findings<'_>) {
     let index = PrefixIndex::new(rules.iter().map(|rule| rule.path_prefix.as_str()));
     for path in touched {
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        let named = above.chain([path]).filter_map(|at| by_cover.get(at)).flatten().copied();
-        let listed = index.matching(path).flat_map(|rule| &rules[rule].live_properties);
+        let named = above
+            .chain([path])
+            .filter_map(|at| by_cover.get(at))
+            .flatten()
+            .copied();
+        let listed = index
+            .matching(path)
+            .flat_map(|rule| &rules[rule].live_properties);
         let blocked = listed.flat_map(|property| frozen.blocking(property));
-        let rows: BTreeMap<&str, &FreezeEntry> =
-            named.chain(blocked).map(|row| (row.nodeid.as_str(), row)).collect();
+        let rows: BTreeMap<&str, &FreezeEntry> = named
+            .chain(blocked)
+            .map(|row| (row.nodeid.as_str(), row))
+            .collect();
         for row in rows.values() {
             let message = "a sensitive path changes while a test for it is frozen; such a freeze takes no vote";
             let fix = "close the freeze first, in a pull request of its own";

@@ -13,10 +13,22 @@ use crate::model::Rule;
 pub fn step_of(rule: Rule) -> u8 {
     use Rule::*;
     match rule {
-        ContractUnreadable | Undetermined | ContractWithProduction | TestsWithProduction
-        | LedgerInWriteSet | ContractChanged | FixtureChanged | PropertyChanged | GoldenChanged
-        | SupportChanged | TestsRemoved | HarnessChanged | TestChanged | UnclassifiedCode
-        | PathCollision | LinkInPlace => 1,
+        ContractUnreadable
+        | Undetermined
+        | ContractWithProduction
+        | TestsWithProduction
+        | LedgerInWriteSet
+        | ContractChanged
+        | FixtureChanged
+        | PropertyChanged
+        | GoldenChanged
+        | SupportChanged
+        | TestsRemoved
+        | HarnessChanged
+        | TestChanged
+        | UnclassifiedCode
+        | PathCollision
+        | LinkInPlace => 1,
         SelfRewritingTest => 2,
         MissingFixture | DigestMismatch | UnlockedFixture | OpaqueFixture | LockShrank => 3,
         SensitiveFreeze | DanglingFreeze | UnboundFreeze => 4,

@@ -20,7 +20,10 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     };
     note("the merge base", snapshot.merge_bases.why_not());
     if matches!(&snapshot.merge_bases, Fact::Known(bases) if bases.is_empty()) {
-        note("the merge base", Some("base and head have no common commit"));
+        note(
+            "the merge base",
+            Some("base and head have no common commit"),
+        );
     }
     note("the merged tree", snapshot.merged_tree.why_not());
     note("the write-set", snapshot.write_set.why_not());

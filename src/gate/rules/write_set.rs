@@ -23,7 +23,10 @@ fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>)
     match touched.class {
         Class::Fixture | Class::Property if with_production => add(
             Rule::TestsWithProduction,
-            &format!("a {} and production code change in one patch", touched.class),
+            &format!(
+                "a {} and production code change in one patch",
+                touched.class
+            ),
             "move it to a pull request of its own, to be reviewed first",
         ),
         Class::Fixture => add(
@@ -85,9 +88,12 @@ fn is_unclassified_code(case: &Case<'_>, touched: &Touched<'_>) -> bool {
 
 /// `path-collision` and `link-in-place`.
 fn places(touched: &Touched<'_>, findings: &mut Findings<'_>) {
-    let Some(merged) = &touched.change.merged else { return };
+    let Some(merged) = &touched.change.merged else {
+        return;
+    };
     if let Some(other) = &touched.change.collides_with {
-        let message = format!("another spelling of {other}: some file systems take both for one path");
+        let message =
+            format!("another spelling of {other}: some file systems take both for one path");
         let fix = "give it another name";
         findings.add(Draft::new(Rule::PathCollision, message, fix).at(touched.path()));
     }
@@ -96,8 +102,15 @@ fn places(touched: &Touched<'_>, findings: &mut Findings<'_>) {
         Class::Production | Class::Property | Class::Harness | Class::Golden
     );
     if guarded && !merged.kind.is_regular() {
-        let what = if merged.kind == EntryKind::Symlink { "a symlink" } else { "a submodule" };
-        let message = format!("{what} stands at a {} place, so its bytes are not in this patch", touched.class);
+        let what = if merged.kind == EntryKind::Symlink {
+            "a symlink"
+        } else {
+            "a submodule"
+        };
+        let message = format!(
+            "{what} stands at a {} place, so its bytes are not in this patch",
+            touched.class
+        );
         let fix = "put the file itself there, or a maintainer approves";
         findings.add(Draft::new(Rule::LinkInPlace, message, fix).at(touched.path()));
     }
@@ -119,15 +132,22 @@ fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
         if !is_test || touched.change.merged.is_none() {
             continue;
         }
-        let (dir, name) = touched.path().rsplit_once('/').unwrap_or(("", touched.path()));
+        let (dir, name) = touched
+            .path()
+            .rsplit_once('/')
+            .unwrap_or(("", touched.path()));
         let stem = name.split('.').next().unwrap_or(name);
         let below = format!("{dir}/");
-        let beside = goldens.range(below.as_str()..).next().filter(|g| g.starts_with(&below));
+        let beside = goldens
+            .range(below.as_str()..)
+            .next()
+            .filter(|g| g.starts_with(&below));
         if let Some(golden) = beside.or_else(|| by_word.get(stem)) {
             let message = format!(
                 "the test changes together with {golden}, which it may read, so it does not vote"
             );
-            let fix = "change the expected output in a pull request of its own, or a maintainer approves";
+            let fix =
+                "change the expected output in a pull request of its own, or a maintainer approves";
             findings.add(Draft::new(Rule::SelfRewritingTest, message, fix).at(touched.path()));
         }
     }
