@@ -51,6 +51,8 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     let config = contract::config(&repo, &base_files)?;
     let opted_in = opted_in(&config, &base_files)?;
     let contract = contract::files(&repo, config, &base_files, merged_files.as_ref())?;
+    let plan = facts::Plan::new(&contract);
+    let paths = plan.paths();
 
     let listing = match merged.known() {
         Some(id) => Some(Listing::of(&repo, *id)?),
@@ -62,7 +64,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     } else {
         let write_set = WriteSet {
             repo: &repo,
-            contract: &contract,
+            paths: &paths,
             base: &base_files,
             head: head_tree,
             bases: &trees_of(&repo, &bases)?,
@@ -70,7 +72,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         };
         let mut changes = write_set.changes()?;
         if let Some(listed) = &listed {
-            facts::note_collisions(&contract, &mut changes, listed);
+            plan.note_collisions(&mut changes, listed);
         }
         Fact::Known(changes)
     };
@@ -79,7 +81,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
             &repo,
             *tree,
             listing,
-            &facts::fixture_roots(&contract),
+            &plan.fixture_roots(),
         )?),
         _ => not_known(&merged),
     };
@@ -88,7 +90,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     let (digests, mut stats) = digests::of(&repo, known, &mut cache);
     cache.save();
     let tree = match &listed {
-        Some(listed) => Fact::Known(facts::tree_facts(&contract, listed)),
+        Some(listed) => Fact::Known(plan.tree_facts(listed)),
         None => not_known(&merged),
     };
     stats.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
