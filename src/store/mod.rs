@@ -5,8 +5,10 @@
 //! - One connection of a process writes, always under `BEGIN IMMEDIATE`; several processes may share
 //!   the file. Readers never wait for the writer (WAL).
 
+mod cache;
 mod clock;
 mod deliveries;
+mod published;
 mod queue;
 mod settle;
 
@@ -20,8 +22,10 @@ use sqlx::sqlite::{
 use sqlx::{Sqlite, Transaction};
 use tokio::sync::Notify;
 
+pub use cache::BlobFacts;
 pub use clock::{Clock, SystemClock};
 pub use deliveries::{Delivery, Received};
+pub use published::{EndedEvaluation, OpenEvaluation, RunKey, StoredComment};
 pub use queue::{Lease, QueueCounts, QueueSettings};
 pub use settle::Settled;
 

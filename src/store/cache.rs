@@ -1,0 +1,175 @@
+//! What the forge told, kept by content: listings of trees, digests and bytes of blobs.
+//!
+//! Invariant: everything here is keyed by a hash of its content, so that a row is never out of date and
+//! losing one costs a request.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row as _;
+
+use crate::model::{BlobDigest, RepoName, Sha};
+
+use super::{Store, StoreError};
+
+/// Listings kept for a repository.
+const LISTINGS: i64 = 12;
+/// Ids in one statement; SQLite allows 32,766 parameters.
+const CHUNK: usize = 500;
+
+/// What is known of a blob without its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobFacts {
+    pub digest: BlobDigest,
+    /// It begins with `#!`.
+    pub shebang: bool,
+}
+
+/// The name that tables are keyed by.
+pub(super) fn repo_key(repo: &RepoName) -> String {
+    repo.as_str().to_ascii_lowercase()
+}
+
+fn placeholders(count: usize) -> String {
+    let mut text = "?,".repeat(count);
+    text.pop();
+    text
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Database(sqlx::Error::Decode(format!("{what} is damaged").into()))
+}
+
+impl Store {
+    /// The listing of a tree as [`Store::put_listing`] got it.
+    pub async fn listing(&self, repo: &RepoName, id: &Sha) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(
+            sqlx::query_scalar(
+                "SELECT entries FROM tree_listing WHERE repository = ?1 AND id = ?2",
+            )
+            .bind(repo_key(repo))
+            .bind(id.as_str())
+            .fetch_optional(self.reader())
+            .await?,
+        )
+    }
+
+    /// Keeps a listing, and marks those of `used` as used; drops the repository's longest unused ones.
+    pub async fn put_listing(
+        &self,
+        repo: &RepoName,
+        id: &Sha,
+        entries: &[u8],
+        used: &[&Sha],
+    ) -> Result<(), StoreError> {
+        let (repo, now) = (repo_key(repo), self.now_ms());
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "INSERT INTO tree_listing (repository, id, entries, used_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (repository, id) DO UPDATE SET used_at = excluded.used_at",
+        )
+        .bind(&repo)
+        .bind(id.as_str())
+        .bind(entries)
+        .bind(now)
+        .execute(&mut *tx)
+        .await?;
+        for id in used {
+            sqlx::query("UPDATE tree_listing SET used_at = ?3 WHERE repository = ?1 AND id = ?2")
+                .bind(&repo)
+                .bind(id.as_str())
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
+        }
+        sqlx::query(
+            "DELETE FROM tree_listing WHERE repository = ?1 AND id NOT IN
+                 (SELECT id FROM tree_listing WHERE repository = ?1 ORDER BY used_at DESC, id LIMIT ?2)",
+        )
+        .bind(&repo)
+        .bind(LISTINGS)
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// What is known of `ids`; those without an entry are not known.
+    pub async fn blob_facts(&self, ids: &[Sha]) -> Result<BTreeMap<Sha, BlobFacts>, StoreError> {
+        let mut found = BTreeMap::new();
+        for chunk in ids.chunks(CHUNK) {
+            let sql = format!(
+                "SELECT id, sha256, lf_sha256, lfs_oid, shebang FROM blob_digest WHERE id IN ({})",
+                placeholders(chunk.len())
+            );
+            let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+            for id in chunk {
+                query = query.bind(id.as_str());
+            }
+            for row in query.fetch_all(self.reader()).await? {
+                let text = |column: &str| row.try_get::<Option<String>, _>(column);
+                let digest = |column: &str| match text(column)? {
+                    Some(text) => text.parse().map(Some).map_err(|_| damaged("a digest")),
+                    None => Ok(None),
+                };
+                let id: String = row.try_get("id")?;
+                let facts = BlobFacts {
+                    digest: BlobDigest {
+                        sha256: digest("sha256")?.ok_or_else(|| damaged("a digest"))?,
+                        lf_sha256: digest("lf_sha256")?,
+                        lfs_oid: digest("lfs_oid")?,
+                    },
+                    shebang: row.try_get("shebang")?,
+                };
+                found.insert(id.parse().map_err(|_| damaged("a blob's id"))?, facts);
+            }
+        }
+        Ok(found)
+    }
+
+    pub async fn put_blob_facts(&self, facts: &[(Sha, BlobFacts)]) -> Result<(), StoreError> {
+        if facts.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.begin().await?;
+        for (id, facts) in facts {
+            sqlx::query(
+                "INSERT INTO blob_digest (id, sha256, lf_sha256, lfs_oid, shebang)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
+            )
+            .bind(id.as_str())
+            .bind(facts.digest.sha256.as_str())
+            .bind(facts.digest.lf_sha256.as_ref().map(|d| d.as_str()))
+            .bind(facts.digest.lfs_oid.as_ref().map(|d| d.as_str()))
+            .bind(facts.shebang)
+            .execute(&mut *tx)
+            .await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Bytes of a contract or attribute file.
+    pub async fn blob_bytes(&self, id: &Sha) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(
+            sqlx::query_scalar("SELECT bytes FROM blob_bytes WHERE id = ?1")
+                .bind(id.as_str())
+                .fetch_optional(self.reader())
+                .await?,
+        )
+    }
+
+    pub async fn put_blob_bytes(&self, id: &Sha, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "INSERT INTO blob_bytes (id, bytes, used_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at",
+        )
+        .bind(id.as_str())
+        .bind(bytes)
+        .bind(self.now_ms())
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
