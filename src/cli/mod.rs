@@ -4,6 +4,7 @@
 //! [`Command`] and one in [`Command::run`]. What it says goes out through [`out`]; what goes wrong is an
 //! error whose text is one sentence that names the place and the way out (exit status 2).
 
+mod check;
 mod decide;
 mod out;
 mod verdict;
@@ -53,12 +54,14 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Args),
     Decide(decide::Args),
 }
 
 impl Command {
     fn run(self) -> Outcome {
         match self {
+            Self::Check(args) => check::run(args),
             Self::Decide(args) => decide::run(args),
         }
     }

@@ -1,0 +1,110 @@
+//! `frostline check`: the gate on a local git repository.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use chrono::Utc;
+use clap::ValueEnum;
+
+use super::Outcome;
+use super::verdict::{self, Format};
+use crate::gate;
+use crate::git;
+use crate::model::{Author, AuthorKind, Snapshot};
+
+/// Judge the commits of a local repository
+///
+/// Judges what merging HEAD into the base branch would change, by the contract that the base branch's tip
+/// holds. Reads commits, never the work tree: commit first. Nothing in the repository is changed or run;
+/// digests of files already seen are kept under `.git/frostline/`, which is safe to delete.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status:
+  0  pass, allow_recheck or not_applicable; any verdict under `mode: observe`
+  1  refuse
+  3  human_review
+  2  the gate could not run: no repository, an unknown revision, too shallow a clone
+
+Examples:
+  frostline check
+  frostline check --base main --head feature
+  frostline check --author human --format json | jq .verdict
+  frostline check --snapshot-out snapshot.json")]
+pub struct Args {
+    /// The repository, or any folder in it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    repo: PathBuf,
+
+    /// The branch to merge into [default: the upstream default branch]
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+
+    /// The commit to judge
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    head: String,
+
+    /// Who wrote the patch; some rules bind only agents
+    #[arg(long, value_enum, default_value_t = AuthorOption::Agent)]
+    author: AuthorOption,
+
+    /// How the decision is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Read every fixture again, and keep no digests [default: keep them under .git/frostline/]
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Also write everything that the decision was made from, for `frostline decide`
+    #[arg(long, value_name = "FILE")]
+    snapshot_out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AuthorOption {
+    /// A coding agent: every rule binds
+    Agent,
+    /// A person: under `apply_to: agents` only what keeps the branch consistent binds
+    Human,
+}
+
+impl AuthorOption {
+    fn author(self) -> Author {
+        let (kind, evidence) = match self {
+            Self::Agent => (AuthorKind::Agent, "said by --author agent"),
+            Self::Human => (AuthorKind::Person, "said by --author human"),
+        };
+        Author {
+            kind,
+            login: None,
+            evidence: evidence.to_owned(),
+        }
+    }
+}
+
+pub fn run(args: Args) -> Outcome {
+    let snapshot = git::gather(&git::Request {
+        repo: args.repo,
+        base: args.base,
+        head: args.head,
+        author: args.author.author(),
+        now: Utc::now(),
+        cache: !args.no_cache,
+    })?;
+    if let Some(path) = &args.snapshot_out {
+        write(path, &snapshot)?;
+    }
+    verdict::show(&gate::decide(&snapshot), args.format)
+}
+
+fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {
+    let mut text = serde_json::to_vec_pretty(snapshot)?;
+    text.push(b'\n');
+    std::fs::write(path, text).with_context(|| {
+        format!(
+            "the snapshot could not be written to {}; name a file in a folder that exists and can be \
+             written to",
+            path.display()
+        )
+    })
+}
