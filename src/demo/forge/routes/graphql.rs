@@ -1,0 +1,217 @@
+//! `POST /graphql`: blobs by id, and folding a comment away.
+
+use axum::Json;
+use axum::extract::{Extension, State as Extract};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use super::query::{Field, Operation, parse};
+use super::{Forge, READ_CONTENTS, Who, visible};
+use crate::demo::forge::auth::Caller;
+use crate::demo::forge::model::{Access, Repo, State};
+use crate::demo::forge::reply::Refusal;
+use crate::demo::forge::server::lock;
+use crate::demo::forge::shape::comment_of_node;
+use crate::model::Sha;
+
+const WRITE_COMMENTS: &[(&str, Access)] =
+    &[("issues", Access::Write), ("pull_requests", Access::Write)];
+
+/// Data of the answer so far, and what went wrong.
+#[derive(Default)]
+struct Answer {
+    data: Map<String, Value>,
+    errors: Vec<Value>,
+}
+
+impl Answer {
+    fn error(&mut self, kind: &str, path: &[&str], message: impl Into<String>) {
+        self.errors.push(json!({
+            "type": kind, "path": path, "message": message.into(),
+            "locations": [{ "line": 1, "column": 1 }],
+        }));
+    }
+}
+
+pub async fn graphql(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    Json(body): Json<Value>,
+) -> Result<Response, Refusal> {
+    let text = body["query"].as_str().ok_or_else(|| {
+        Refusal::new(
+            400,
+            "A query attribute must be specified and must be a string.",
+        )
+    })?;
+    let variables = body["variables"].as_object().cloned().unwrap_or_default();
+    let operation = match parse(text, &variables) {
+        Ok(operation) => operation,
+        Err(error) => {
+            lock(&forge.problems).push(format!("GraphQL: {error} in {text}"));
+            return Ok(Json(json!({ "errors": [{ "message": error }] })).into_response());
+        }
+    };
+    let mut state = forge.state();
+    let mut answer = Answer::default();
+    run(&operation, &mut state, &caller, &mut answer)?;
+    drop(state);
+    for error in &answer.errors {
+        if error["type"] == "undefinedField" {
+            lock(&forge.problems).push(format!("GraphQL: {}", error["message"]));
+        }
+    }
+    let mut body = json!({ "data": answer.data });
+    if !answer.errors.is_empty() {
+        body["errors"] = answer.errors.into();
+    }
+    Ok(Json(body).into_response())
+}
+
+fn run(
+    operation: &Operation,
+    state: &mut State,
+    caller: &Caller,
+    answer: &mut Answer,
+) -> Result<(), Refusal> {
+    for field in &operation.fields {
+        let value = match (operation.mutation, field.name.as_str()) {
+            (false, "repository") => repository(field, state, caller, answer)?,
+            (false, "rateLimit") => json!({
+                "cost": 1, "limit": 5_000, "remaining": state.rate_remaining,
+                "resetAt": crate::demo::forge::shape::time(state.now()),
+            }),
+            (true, "minimizeComment") => minimize(field, state, caller, answer)?,
+            (_, name) => {
+                answer.error("undefinedField", &[name], format!("no field {name}"));
+                Value::Null
+            }
+        };
+        answer.data.insert(field.key.clone(), value);
+    }
+    Ok(())
+}
+
+fn repository(
+    field: &Field,
+    state: &State,
+    caller: &Caller,
+    answer: &mut Answer,
+) -> Result<Value, Refusal> {
+    let argument = |name: &str| {
+        field
+            .arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+    };
+    let (owner, name) = (argument("owner"), argument("name"));
+    let Ok(repo) = visible(state, caller, owner, name, READ_CONTENTS) else {
+        let message = format!("Could not resolve to a Repository with the name '{owner}/{name}'.");
+        answer.error("NOT_FOUND", &[&field.key], message);
+        return Ok(Value::Null);
+    };
+    let mut data = Map::new();
+    for wanted in &field.fields {
+        let value = match wanted.name.as_str() {
+            "object" => object(wanted, repo, state.limits.graphql_text, answer)?,
+            "nameWithOwner" => json!(repo.full_name),
+            name => {
+                let path = [field.key.as_str(), name];
+                answer.error("undefinedField", &path, format!("no field {name}"));
+                Value::Null
+            }
+        };
+        data.insert(wanted.key.clone(), value);
+    }
+    Ok(data.into())
+}
+
+fn object(field: &Field, repo: &Repo, limit: usize, answer: &mut Answer) -> Result<Value, Refusal> {
+    let id = field.arguments.get("oid").and_then(Value::as_str);
+    let Some(id) = id.and_then(|id| id.parse::<Sha>().ok()) else {
+        answer.error(
+            "argumentLiteralsIncompatible",
+            &[&field.key],
+            "oid is no object id",
+        );
+        return Ok(Value::Null);
+    };
+    let Some(bytes) = repo.git.blob(&id)? else {
+        return Ok(Value::Null);
+    };
+    let binary = bytes.iter().take(8_000).any(|byte| *byte == 0);
+    let truncated = !binary && bytes.len() > limit;
+    let text = (!binary).then(|| String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]));
+    let mut data = Map::new();
+    for wanted in &field.fields {
+        let value = match wanted.name.as_str() {
+            "__typename" => json!("Blob"),
+            "oid" => json!(id),
+            "byteSize" => json!(bytes.len()),
+            "isBinary" => json!(binary),
+            "isTruncated" => json!(truncated),
+            "text" => json!(text),
+            name => {
+                let path = [field.key.as_str(), name];
+                answer.error("undefinedField", &path, format!("no field {name}"));
+                Value::Null
+            }
+        };
+        data.insert(wanted.key.clone(), value);
+    }
+    Ok(data.into())
+}
+
+fn minimize(
+    field: &Field,
+    state: &mut State,
+    caller: &Caller,
+    answer: &mut Answer,
+) -> Result<Value, Refusal> {
+    let input = field.arguments.get("input").cloned().unwrap_or_default();
+    let id = input["subjectId"].as_str().and_then(comment_of_node);
+    let classifier = input["classifier"].as_str().unwrap_or("").to_owned();
+    if ![
+        "ABUSE",
+        "DUPLICATE",
+        "OFF_TOPIC",
+        "OUTDATED",
+        "RESOLVED",
+        "SPAM",
+    ]
+    .contains(&classifier.as_str())
+    {
+        answer.error(
+            "argumentLiteralsIncompatible",
+            &[&field.key],
+            "no such classifier",
+        );
+        return Ok(Value::Null);
+    }
+    let repo = state
+        .repos
+        .values_mut()
+        .find(|repo| repo.comments.iter().any(|comment| Some(comment.id) == id));
+    let Some(repo) = repo else {
+        answer.error("NOT_FOUND", &[&field.key], "Could not resolve to a node");
+        return Ok(Value::Null);
+    };
+    if caller.may(&repo.full_name, WRITE_COMMENTS).is_err() {
+        answer.error(
+            "FORBIDDEN",
+            &[&field.key],
+            "Resource not accessible by integration",
+        );
+        return Ok(Value::Null);
+    }
+    for comment in &mut repo.comments {
+        if Some(comment.id) == id {
+            comment.minimized = Some(classifier.clone());
+        }
+    }
+    Ok(json!({
+        "clientMutationId": null,
+        "minimizedComment": { "isMinimized": true, "minimizedReason": classifier.to_lowercase() },
+    }))
+}

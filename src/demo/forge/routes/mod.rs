@@ -1,0 +1,91 @@
+//! The routes that the client uses, each by its documented path.
+
+mod apps;
+mod checks;
+mod comments;
+mod compare;
+mod git;
+mod graphql;
+mod pulls;
+mod query;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Extension, Path, State as Extract};
+use axum::routing::{get, patch, post};
+
+use super::auth::Caller;
+use super::model::{Access, Repo, State};
+use super::reply::Refusal;
+use super::server::Shared;
+
+pub use pulls::pull_json;
+
+type Forge = Extract<Arc<Shared>>;
+type Who = Extension<Caller>;
+/// `{owner}/{repo}` and one more parameter.
+type In<T> = Path<(String, String, T)>;
+
+pub fn all() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/app", get(apps::app))
+        .route("/app/installations", get(apps::installations))
+        .route(
+            "/app/installations/{installation_id}",
+            get(apps::installation),
+        )
+        .route(
+            "/app/installations/{installation_id}/access_tokens",
+            post(apps::access_token),
+        )
+        .route("/graphql", post(graphql::graphql))
+        .nest("/repos/{owner}/{repo}", repository())
+}
+
+fn repository() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/", get(pulls::repository))
+        .route("/installation", get(apps::installation_of))
+        .route("/pulls", get(pulls::list))
+        .route("/pulls/{pull_number}", get(pulls::pull))
+        .route("/pulls/{pull_number}/files", get(pulls::files))
+        .route("/pulls/{pull_number}/commits", get(pulls::commits))
+        .route("/compare/{*basehead}", get(compare::compare))
+        .route("/branches/{*branch}", get(git::branch))
+        .route("/git/ref/{*ref}", get(git::reference))
+        .route("/git/commits/{commit_sha}", get(git::commit))
+        .route("/git/trees/{tree_sha}", get(git::tree))
+        .route("/git/blobs/{file_sha}", get(git::blob))
+        .route("/check-runs", post(checks::create))
+        .route(
+            "/check-runs/{check_run_id}",
+            patch(checks::update).get(checks::read),
+        )
+        .route("/commits/{ref}/check-runs", get(checks::list))
+        .route(
+            "/issues/{issue_number}/comments",
+            get(comments::list).post(comments::create),
+        )
+        .route(
+            "/issues/comments/{comment_id}",
+            patch(comments::update).get(comments::read),
+        )
+}
+
+const READ_CONTENTS: &[(&str, Access)] = &[("contents", Access::Read)];
+const READ_PULLS: &[(&str, Access)] = &[("pull_requests", Access::Read)];
+const METADATA: &[(&str, Access)] = &[("metadata", Access::Read)];
+
+/// The repository, if the caller sees it and has one of the rights.
+fn visible<'a>(
+    state: &'a State,
+    caller: &Caller,
+    owner: &str,
+    repo: &str,
+    any_of: &[(&str, Access)],
+) -> Result<&'a Repo, Refusal> {
+    let name = format!("{owner}/{repo}");
+    caller.may(&name, any_of)?;
+    state.repo(&name).ok_or_else(Refusal::not_found)
+}
