@@ -2,6 +2,7 @@
 
 mod contract;
 mod docs;
+mod fake_forge;
 mod git_repo;
 mod pure_rooms;
 mod queue;

@@ -124,7 +124,7 @@ pub fn paged(body: Value, link: Option<HeaderValue>) -> Response {
     response
 }
 
-/// An answer that breaks off before its first byte of body: the caller can't know what was done.
+/// An answer that can't be written: the connection breaks before its first byte.
 pub fn broken_off() -> Response {
     let whole = http_body_util::Full::new(bytes::Bytes::from_static(b"{}"));
     Response::new(Body::new(http_body_util::Limited::new(whole, 1)))

@@ -31,7 +31,9 @@ pub struct Answer {
 
 impl Answer {
     pub fn link(&self) -> &str {
-        self.headers.get("link").map_or("", |link| link.to_str().unwrap())
+        self.headers
+            .get("link")
+            .map_or("", |link| link.to_str().unwrap())
     }
 }
 

@@ -1,3 +1,4 @@
 //! What several test modules share.
 
+pub mod api;
 pub mod repo;
