@@ -1,5 +1,7 @@
 //! A bare-bones client of the fake forge, for tests of the forge itself.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use frostline::demo::forge::{AppKey, Forge};
 use reqwest::Method;
 use serde_json::{Value, json};
