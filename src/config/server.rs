@@ -46,8 +46,10 @@ pub struct GithubConfig {
     pub private_key: Secret,
     /// At least one.
     pub webhook_secrets: Vec<Secret>,
-    /// Without a slash at its end when shown: `https://api.github.com`, `https://host/api/v3`.
+    /// `https://api.github.com`, or `https://host/api/v3`.
     pub api_url: Url,
+    /// `api_url` may be plain http to this machine.
+    pub allow_http_loopback: bool,
 }
 
 /// Everything `serve` needs.
@@ -215,18 +217,19 @@ fn github(layers: &Layers, env: &BTreeMap<String, String>) -> Result<GithubConfi
     if webhook_secrets.is_empty() {
         return Err(setting.error("it holds no secret; write one a line"));
     }
+    let allow_http_loopback = layers
+        .get("github.allow_http_loopback")
+        .map_or(Ok(false), Setting::truth)?;
     Ok(GithubConfig {
         app_id: app_id.number()?,
         private_key: Secret(private_key.1),
         webhook_secrets,
-        api_url: api_url(layers)?,
+        api_url: api_url(layers, allow_http_loopback)?,
+        allow_http_loopback,
     })
 }
 
-fn api_url(layers: &Layers) -> Result<Url, ConfigError> {
-    let allow_http = layers
-        .get("github.allow_http_loopback")
-        .map_or(Ok(false), Setting::truth)?;
+fn api_url(layers: &Layers, allow_http: bool) -> Result<Url, ConfigError> {
     let Some(setting) = layers.get("github.api_url") else {
         return Url::parse("https://api.github.com")
             .map_err(|error| ConfigError::new("github.api_url", error.to_string()));

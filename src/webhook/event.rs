@@ -114,6 +114,10 @@ impl Event {
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {
+    // Serde would take an array for a struct's fields in their order.
+    if body.bytes().trim_ascii_start().first() == Some(&b'[') {
+        return Err(EventError::Payload("it is not an object".to_owned()));
+    }
     serde_json::from_slice(body.bytes()).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => EventError::Payload(error.to_string()),
         _ => EventError::NotJson(error.to_string()),

@@ -8,3 +8,4 @@ mod pure_rooms;
 mod queue;
 mod render;
 mod support;
+mod webhook;

@@ -1,0 +1,597 @@
+//! `POST /webhooks/github` over real HTTP, with a real SQLite file (interfaces section 3).
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use frostline::model::{InstallationId, PrNumber};
+use frostline::server::{AppState, BODY_LIMIT, HttpServer, Limits};
+use frostline::store::Store;
+use frostline::webhook::{Event, Secrets, sign};
+use frostline::work::Pulse;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+const SECRET: &str = "the present secret";
+const NEXT_SECRET: &str = "the next secret";
+
+struct Hook {
+    folder: tempfile::TempDir,
+    store: Store,
+    address: SocketAddr,
+    _stop: tokio_util::sync::DropGuard,
+}
+
+impl Hook {
+    async fn new() -> Self {
+        Self::with_limits(Limits::default()).await
+    }
+
+    async fn with_limits(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&url(folder.path())).await.unwrap();
+        let secrets = Secrets::new([SECRET, NEXT_SECRET]).unwrap();
+        let state = AppState::new(store.clone(), secrets, Pulse::default()).with_limits(limits);
+        let server = HttpServer::bind(([127, 0, 0, 1], 0).into(), state)
+            .await
+            .unwrap();
+        let address = server.address();
+        let stop = CancellationToken::new();
+        tokio::spawn(server.run(stop.clone()));
+        Self {
+            folder,
+            store,
+            address,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    fn request(&self) -> reqwest::RequestBuilder {
+        reqwest::Client::new().post(format!("http://{}/webhooks/github", self.address))
+    }
+
+    /// A signed delivery.
+    async fn deliver(&self, event: &str, id: &str, body: impl Into<Bytes>) -> (u16, Value) {
+        let body = body.into();
+        let request = self
+            .request()
+            .header("x-hub-signature-256", sign(SECRET, &body))
+            .header("x-github-event", event)
+            .header("x-github-delivery", id)
+            .body(body);
+        answer(request).await
+    }
+
+    async fn queued(&self) -> u64 {
+        self.store.queue_counts().await.unwrap().queued
+    }
+}
+
+fn url(folder: &Path) -> String {
+    format!("sqlite://{}/frostline.db", folder.display())
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap();
+    (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+fn payload(action: &str) -> Value {
+    json!({
+        "action": action,
+        "number": 7,
+        "repository": {"full_name": "acme/parser"},
+        "installation": {"id": 42},
+        "pull_request": {"head": {"sha": "a".repeat(40)}},
+    })
+}
+
+fn opened() -> String {
+    payload("opened").to_string()
+}
+
+#[tokio::test]
+async fn a_delivery_is_stored_with_its_job_and_acknowledged_with_its_id() {
+    let hook = Hook::new().await;
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!(status, 202);
+    assert_eq!(body, json!({"delivery": "id-1", "duplicate": false}));
+    let lease = hook.store.claim().await.unwrap().unwrap();
+    assert_eq!(lease.key.repo.as_str(), "acme/parser");
+    assert_eq!(lease.key.number, PrNumber(7));
+    assert_eq!(lease.key.installation, InstallationId(42));
+    assert_eq!(lease.delivery.unwrap().0, "id-1");
+    assert_eq!(lease.head.unwrap().as_str(), "a".repeat(40));
+}
+
+#[tokio::test]
+async fn an_acknowledged_delivery_is_there_after_the_file_is_opened_anew() {
+    let hook = Hook::new().await;
+    hook.deliver("pull_request", "id-1", opened()).await;
+    let reopened = Store::open(&url(hook.folder.path())).await.unwrap();
+    assert_eq!(
+        reopened.claim().await.unwrap().unwrap().key.number,
+        PrNumber(7)
+    );
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!((status, &body["duplicate"]), (202, &json!(true)));
+}
+
+#[tokio::test]
+async fn every_action_of_a_pull_request_that_changes_its_head_is_used() {
+    let hook = Hook::new().await;
+    for (n, action) in ["opened", "synchronize", "reopened", "ready_for_review"]
+        .into_iter()
+        .enumerate()
+    {
+        let body = payload(action).to_string();
+        let (status, _) = hook.deliver("pull_request", &format!("id-{n}"), body).await;
+        assert_eq!(status, 202, "{action}");
+    }
+    assert_eq!(hook.queued().await, 1, "one job for all of them");
+}
+
+#[tokio::test]
+async fn a_delivery_seen_before_is_told_and_its_job_enqueued_all_the_same() {
+    let hook = Hook::new().await;
+    hook.deliver("pull_request", "id-1", opened()).await;
+    let lease = hook.store.claim().await.unwrap().unwrap();
+    hook.store.ack(&lease).await.unwrap();
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!(status, 202);
+    assert_eq!(body, json!({"delivery": "id-1", "duplicate": true}));
+    assert_eq!(hook.queued().await, 1);
+}
+
+#[tokio::test]
+async fn each_of_several_secrets_is_valid() {
+    let hook = Hook::new().await;
+    for (secret, status) in [(SECRET, 202), (NEXT_SECRET, 202), ("another", 401)] {
+        let request = hook
+            .request()
+            .header("x-hub-signature-256", sign(secret, opened().as_bytes()))
+            .header("x-github-event", "pull_request")
+            .header("x-github-delivery", "id-1")
+            .body(opened());
+        assert_eq!(answer(request).await.0, status, "{secret}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_good_signature_nothing_is_read_or_stored() {
+    let hook = Hook::new().await;
+    let good = sign(SECRET, opened().as_bytes());
+    let other_body = sign(SECRET, b"{}");
+    for headers in [
+        vec![],
+        vec![other_body.as_str()],
+        vec!["sha256=00"],
+        vec![&good["sha256=".len()..]],
+        // Which of the two would count?
+        vec![good.as_str(), good.as_str()],
+    ] {
+        let mut request = hook.request().header("x-github-event", "pull_request");
+        for value in &headers {
+            request = request.header("x-hub-signature-256", *value);
+        }
+        let (status, body) = answer(request.body(opened())).await;
+        assert_eq!(status, 401, "{headers:?}");
+        let told = body["error"].as_str().unwrap().to_lowercase();
+        assert!(told.contains("signature"), "{told}");
+    }
+    // Not even that it is no JSON is told, nor that the event's name is missing.
+    let (status, _) = answer(hook.request().body("not JSON")).await;
+    assert_eq!(status, 401);
+    assert_eq!(hook.queued().await, 0);
+}
+
+#[tokio::test]
+async fn a_signed_body_that_is_not_json_is_a_bad_request() {
+    let hook = Hook::new().await;
+    let deep = "[".repeat(100_000);
+    for event in ["pull_request", "ping", "push", "no_such_event"] {
+        for body in [
+            "",
+            "payload=%7B%7D",
+            "{",
+            "\u{0}",
+            "{\"a\":1}x",
+            deep.as_str(),
+        ] {
+            let (status, answer) = hook.deliver(event, "id", body.to_owned()).await;
+            assert_eq!(status, 400, "{event}: {body:.20}");
+            let told = answer["error"].as_str().unwrap();
+            assert!(told.contains("JSON") || told.contains("object"), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_without_its_headers_is_a_bad_request() {
+    let hook = Hook::new().await;
+    let signed = || {
+        hook.request()
+            .header("x-hub-signature-256", sign(SECRET, opened().as_bytes()))
+            .body(opened())
+    };
+    let no_event = signed().header("x-github-delivery", "id-1");
+    assert_eq!(answer(no_event).await.0, 400);
+    let empty_event = signed().header("x-github-event", "");
+    assert_eq!(answer(empty_event).await.0, 400);
+    let no_id = signed().header("x-github-event", "pull_request");
+    assert_eq!(answer(no_id).await.0, 400);
+    for hostile in ["", "a b", "../x", "'; DROP", "\u{e9}", &"x".repeat(101)] {
+        let request = signed()
+            .header("x-github-event", "pull_request")
+            .header("x-github-delivery", hostile.as_bytes());
+        assert_eq!(answer(request).await.0, 400, "{hostile}");
+    }
+    assert_eq!(hook.queued().await, 0);
+}
+
+#[tokio::test]
+async fn a_pull_request_payload_with_hostile_fields_is_a_bad_request() {
+    let hook = Hook::new().await;
+    let with = |path: &str, value: Value| {
+        let mut payload = payload("opened");
+        *payload.pointer_mut(path).unwrap() = value;
+        payload.to_string()
+    };
+    for body in [
+        with("/repository/full_name", json!("../etc/passwd")),
+        with("/repository/full_name", json!("acme/parser/x")),
+        with("/repository/full_name", json!("acme/\u{202e}")),
+        with("/repository", json!(null)),
+        with("/number", json!(0)),
+        with("/number", json!(-1)),
+        with("/number", json!(u64::MAX)),
+        with("/number", json!("7")),
+        with("/installation", json!(null)),
+        with("/installation/id", json!(0)),
+        with("/pull_request", json!(null)),
+        json!({"action": "opened"}).to_string(),
+        json!({"action": 1}).to_string(),
+        json!([1]).to_string(),
+        json!(["opened", 7]).to_string(),
+    ] {
+        let (status, answer) = hook.deliver("pull_request", "id", body.clone()).await;
+        assert_eq!(status, 400, "{body}");
+        assert!(answer["error"].is_string());
+    }
+    assert_eq!(hook.queued().await, 0);
+}
+
+#[tokio::test]
+async fn a_head_that_is_no_object_id_is_left_out_not_believed() {
+    let hook = Hook::new().await;
+    let mut payload = payload("opened");
+    payload["pull_request"]["head"]["sha"] = json!("HEAD");
+    let (status, _) = hook
+        .deliver("pull_request", "id", payload.to_string())
+        .await;
+    assert_eq!(status, 202);
+    assert_eq!(hook.store.claim().await.unwrap().unwrap().head, None);
+}
+
+#[tokio::test]
+async fn an_event_without_use_is_answered_and_forgotten() {
+    let hook = Hook::new().await;
+    for (event, body) in [
+        ("ping", json!({"zen": "x", "hook_id": 1})),
+        ("push", json!({"ref": "refs/heads/main"})),
+        ("no_such_event", json!([])),
+        ("pull_request", json!({"action": "closed"})),
+        ("pull_request", json!({"action": "no_such_action"})),
+        ("pull_request", json!({})),
+    ] {
+        let (status, answer) = hook.deliver(event, "id", body.to_string()).await;
+        assert_eq!((status, answer), (204, Value::Null), "{event} {body}");
+    }
+    assert_eq!(hook.queued().await, 0);
+}
+
+#[tokio::test]
+async fn only_post_is_a_delivery_and_no_other_route_exists() {
+    let hook = Hook::new().await;
+    let client = reqwest::Client::new();
+    let base = format!("http://{}", hook.address);
+    for (path, status) in [
+        ("/webhooks/github", 405),
+        ("/", 404),
+        ("/metrics", 404),
+        ("/acme/parser/pull/7", 404),
+        ("/healthz", 200),
+    ] {
+        let got = client.get(format!("{base}{path}")).send().await.unwrap();
+        assert_eq!(got.status().as_u16(), status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_stored_whole_is_not_acknowledged_and_leaves_nothing() {
+    use sqlx::Connection as _;
+    let hook = Hook::new().await;
+    let mut raw = sqlx::SqliteConnection::connect(&url(hook.folder.path()))
+        .await
+        .unwrap();
+    // The delivery's row can be written, its job's cannot.
+    sqlx::query("ALTER TABLE job RENAME TO elsewhere")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!(status, 503);
+    let told = body["error"].as_str().unwrap();
+    assert!(!told.contains("job"), "no internals are told: {told}");
+    let deliveries: i64 = sqlx::query_scalar("SELECT count(*) FROM delivery")
+        .fetch_one(&mut raw)
+        .await
+        .unwrap();
+    assert_eq!(deliveries, 0);
+
+    sqlx::query("ALTER TABLE elsewhere RENAME TO job")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!((status, &body["duplicate"]), (202, &json!(false)));
+}
+
+// ---- Size and time ----
+
+fn padded(length: usize) -> Vec<u8> {
+    let mut body = opened().into_bytes();
+    body.resize(length, b' ');
+    body
+}
+
+#[tokio::test]
+async fn a_body_of_25_mib_is_taken_and_one_byte_more_is_not() {
+    // Without optimisation, and beside other tests, so much takes its time.
+    let patient = Limits {
+        request: Duration::from_secs(120),
+        ..Limits::default()
+    };
+    let hook = Hook::with_limits(patient).await;
+    let (status, _) = hook
+        .deliver("pull_request", "id-1", padded(BODY_LIMIT))
+        .await;
+    assert_eq!(status, 202);
+    let (status, _) = hook
+        .deliver("pull_request", "id-2", padded(BODY_LIMIT + 1))
+        .await;
+    assert_eq!(status, 413);
+    // Unsigned it is too large all the same: nothing was kept to verify.
+    let unsigned = hook.request().body(padded(BODY_LIMIT + 1));
+    assert_eq!(answer(unsigned).await.0, 413);
+}
+
+/// Sends raw bytes and gives the first line of what comes back.
+async fn raw(address: SocketAddr, parts: &[&[u8]]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    for part in parts {
+        // The server may have answered and closed already.
+        if stream.write_all(part).await.is_err() {
+            break;
+        }
+    }
+    first_line(&mut stream).await
+}
+
+async fn first_line(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = stream.read_to_end(&mut bytes);
+    tokio::time::timeout(Duration::from_secs(30), read)
+        .await
+        .expect("the server ends the connection")
+        .ok();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().next().unwrap_or("").to_owned()
+}
+
+#[tokio::test]
+async fn a_length_that_is_too_large_is_refused_before_the_body_comes() {
+    let hook = Hook::new().await;
+    let head = b"POST /webhooks/github HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n";
+    assert_eq!(
+        raw(hook.address, &[head]).await,
+        "HTTP/1.1 413 Payload Too Large"
+    );
+}
+
+#[tokio::test]
+async fn a_chunked_body_is_cut_off_at_the_limit() {
+    let hook = Hook::new().await;
+    let head = b"POST /webhooks/github HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut chunk = b"100000\r\n".to_vec();
+    chunk.resize(chunk.len() + 0x10_0000, b'x');
+    chunk.extend_from_slice(b"\r\n");
+    let mut parts: Vec<&[u8]> = vec![head];
+    parts.extend(std::iter::repeat_n(chunk.as_slice(), 26));
+    parts.push(b"0\r\n\r\n");
+    let mut stream = TcpStream::connect(hook.address).await.unwrap();
+    for part in &parts {
+        stream.write_all(part).await.unwrap();
+    }
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+fn impatient() -> Limits {
+    Limits {
+        request: Duration::from_millis(200),
+        headers: Duration::from_millis(200),
+        connections: 2,
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_ends_the_request() {
+    let hook = Hook::with_limits(impatient()).await;
+    let head = b"POST /webhooks/github HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{";
+    assert_eq!(
+        raw(hook.address, &[head]).await,
+        "HTTP/1.1 408 Request Timeout"
+    );
+}
+
+#[tokio::test]
+async fn headers_that_do_not_come_end_the_connection_and_give_its_place_free() {
+    let hook = Hook::with_limits(impatient()).await;
+    let mut idle = TcpStream::connect(hook.address).await.unwrap();
+    let mut half = TcpStream::connect(hook.address).await.unwrap();
+    half.write_all(b"POST /webhooks/github HTTP/1.1\r\nhost:")
+        .await
+        .unwrap();
+    // All places are taken; this one waits for one of them to be given free.
+    let (status, _) = hook.deliver("pull_request", "id", opened()).await;
+    assert_eq!(status, 202);
+    first_line(&mut idle).await;
+    first_line(&mut half).await;
+}
+
+#[tokio::test]
+async fn what_all_bodies_take_together_is_bounded() {
+    let hook = Hook::new().await;
+    // Each announces a large body, sends nearly all of it and waits.
+    let head = format!(
+        "POST /webhooks/github HTTP/1.1\r\nhost: x\r\ncontent-length: {BODY_LIMIT}\r\n\r\n"
+    );
+    let most = vec![b'x'; BODY_LIMIT - 1];
+    let mut refused = 0;
+    let mut open = Vec::new();
+    for _ in 0..12 {
+        let mut stream = TcpStream::connect(hook.address).await.unwrap();
+        let mut sent = stream.write_all(head.as_bytes()).await;
+        if sent.is_ok() {
+            sent = stream.write_all(&most).await;
+        }
+        if sent.is_err() || answered(&mut stream).await {
+            refused += 1;
+        }
+        open.push(stream);
+    }
+    assert!(refused > 0, "300 MB were buffered for strangers");
+    assert!(refused < 12);
+    drop(open);
+}
+
+/// Has the server answered already?
+async fn answered(stream: &mut TcpStream) -> bool {
+    let mut byte = [0];
+    tokio::time::timeout(Duration::from_millis(300), stream.read(&mut byte))
+        .await
+        .is_ok()
+}
+
+// ---- Payloads as the forge sends them ----
+
+/// Every example payload: (event, payload).
+fn examples() -> Option<Vec<(String, Value)>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("target/third-party/webhooks-examples");
+    if !folder.exists() {
+        let fetched = std::process::Command::new(root.join(".ci/third-party.sh")).status();
+        if !fetched.is_ok_and(|status| status.success()) {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "@octokit/webhooks-examples could not be fetched"
+            );
+            eprintln!(
+                "SKIPPED: @octokit/webhooks-examples could not be fetched; is npm installed?"
+            );
+            return None;
+        }
+    }
+    let mut found = Vec::new();
+    for version in std::fs::read_dir(&folder).unwrap() {
+        let index = version.unwrap().path().join("index.json");
+        let Ok(text) = std::fs::read_to_string(&index) else {
+            continue;
+        };
+        let events: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for event in events {
+            let name = event["name"].as_str().unwrap();
+            for example in event["examples"].as_array().unwrap() {
+                found.push((name.to_owned(), example.clone()));
+            }
+        }
+    }
+    assert!(found.len() > 300, "{} examples", found.len());
+    Some(found)
+}
+
+fn parse(event: &str, payload: &Value) -> Result<Event, String> {
+    let body = payload.to_string();
+    let signature = sign(SECRET, body.as_bytes());
+    let verified = Secrets::new([SECRET])
+        .unwrap()
+        .verify(body.into(), Some(signature.as_bytes()))
+        .unwrap();
+    Event::parse(event, &verified).map_err(|error| error.to_string())
+}
+
+const USED: [&str; 4] = ["opened", "synchronize", "reopened", "ready_for_review"];
+
+#[test]
+fn real_pull_request_payloads_name_their_pull_request() {
+    let Some(examples) = examples() else { return };
+    let mut seen = std::collections::BTreeMap::new();
+    for (name, mut payload) in examples {
+        let action = payload["action"].as_str().unwrap_or("").to_owned();
+        if name != "pull_request" || !USED.contains(&action.as_str()) {
+            continue;
+        }
+        if payload.get("installation").is_none() {
+            // Sent by a webhook of a repository, which is no App.
+            let error = parse(&name, &payload).unwrap_err();
+            assert!(error.contains("installation"), "{error}");
+            payload["installation"] = json!({"id": 1});
+        }
+        let Ok(Event::Pull(event)) = parse(&name, &payload) else {
+            panic!("{action}: {payload}");
+        };
+        assert_eq!(event.action.name(), action);
+        let pull = &event.pull;
+        assert_eq!(
+            pull.repo.as_str(),
+            payload["repository"]["full_name"].as_str().unwrap()
+        );
+        assert_eq!(pull.number.0, payload["number"].as_u64().unwrap());
+        assert_eq!(
+            pull.installation.0,
+            payload["installation"]["id"].as_u64().unwrap()
+        );
+        assert_eq!(
+            event.head.unwrap().as_str(),
+            payload["pull_request"]["head"]["sha"].as_str().unwrap()
+        );
+        *seen.entry(action).or_insert(0) += 1;
+    }
+    assert_eq!(
+        seen.keys().collect::<Vec<_>>(),
+        ["opened", "ready_for_review", "reopened", "synchronize"]
+    );
+}
+
+#[test]
+fn real_payloads_of_every_other_event_are_of_no_use_and_no_error() {
+    let Some(examples) = examples() else { return };
+    let mut others = 0;
+    for (name, payload) in examples {
+        let action = payload["action"].as_str().unwrap_or("");
+        if name == "pull_request" && USED.contains(&action) {
+            continue;
+        }
+        assert_eq!(parse(&name, &payload), Ok(Event::NoUse), "{name} {action}");
+        others += 1;
+    }
+    assert!(others > 300, "{others}");
+}
