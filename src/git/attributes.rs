@@ -22,16 +22,50 @@ const LARGEST_FILE: u64 = 100 * 1024 * 1024;
 
 /// The state of an attribute that a path has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Set,
     Unset,
     Value(BString),
 }
 
-/// Looks attributes up; cheapest when paths are asked for in their order.
-pub(super) struct Attributes<'repo> {
+/// Where attribute files come from.
+pub(crate) trait Files {
+    /// The bytes of the regular file at `path`; `None` when there is none, or one that git passes over.
+    fn regular(&self, path: &BStr) -> Result<Option<Vec<u8>>, GitError>;
+}
+
+/// The attribute files of a tree of a local repository.
+pub(super) struct TreeFiles<'repo> {
     repo: &'repo gix::Repository,
     tree: Tree<'repo>,
+}
+
+impl Files for TreeFiles<'_> {
+    fn regular(&self, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
+        let unreadable = |why: String| GitError::object(format!("{path:?}"), why);
+        // git follows no link from a tree to attributes.
+        let id = match self.tree.at(path)? {
+            Place::Leaf(leaf) if leaf.kind.is_regular() => leaf.id,
+            _ => return Ok(None),
+        };
+        let header = self
+            .repo
+            .find_header(id)
+            .map_err(|error| unreadable(error.to_string()))?;
+        if header.size() > LARGEST_FILE {
+            return Ok(None);
+        }
+        let blob = self
+            .repo
+            .find_blob(id)
+            .map_err(|error| unreadable(error.to_string()))?;
+        Ok(Some(blob.detach().data))
+    }
+}
+
+/// Looks attributes up; cheapest when paths are asked for in their order.
+pub(crate) struct Attributes<F> {
+    files: F,
     search: Search,
     names: MetadataCollection,
     outcome: Outcome,
@@ -39,15 +73,21 @@ pub(super) struct Attributes<'repo> {
     directories: Vec<(BString, bool)>,
 }
 
-impl<'repo> Attributes<'repo> {
+impl<'repo> Attributes<TreeFiles<'repo>> {
     pub fn of(repo: &'repo gix::Repository, tree: ObjectId) -> Result<Self, GitError> {
+        let tree = Tree::new(repo, tree);
+        Self::from_files(TreeFiles { repo, tree })
+    }
+}
+
+impl<F: Files> Attributes<F> {
+    pub fn from_files(files: F) -> Result<Self, GitError> {
         let mut names = MetadataCollection::default();
         let search =
             Search::new_globals(std::iter::empty::<PathBuf>(), &mut Vec::new(), &mut names)
                 .map_err(|error| GitError::object("the built-in attributes", error))?;
         let mut attributes = Self {
-            repo,
-            tree: Tree::new(repo, tree),
+            files,
             search,
             names,
             outcome: Outcome::default(),
@@ -109,11 +149,12 @@ impl<'repo> Attributes<'repo> {
             file.push(b'/');
         }
         file.extend_from_slice(b".gitattributes");
-        // git follows no link from a tree to attributes.
-        let leaf = self.tree.at(file.as_bstr())?;
-        let has_file = match leaf {
-            Place::Leaf(leaf) if leaf.kind.is_regular() => self.add(directory, leaf.id)?,
-            _ => false,
+        let has_file = match self.files.regular(file.as_bstr())? {
+            Some(bytes) => {
+                self.add(directory, &bytes)?;
+                true
+            }
+            None => false,
         };
         self.directories.push((directory.to_owned(), has_file));
         if has_file || directory.is_empty() {
@@ -123,22 +164,11 @@ impl<'repo> Attributes<'repo> {
         Ok(())
     }
 
-    fn add(&mut self, directory: &BStr, id: ObjectId) -> Result<bool, GitError> {
+    fn add(&mut self, directory: &BStr, bytes: &[u8]) -> Result<(), GitError> {
         let unreadable =
             |why: String| GitError::object(format!("the attributes of {directory:?}"), why);
-        let header = self
-            .repo
-            .find_header(id)
-            .map_err(|error| unreadable(error.to_string()))?;
-        if header.size() > LARGEST_FILE {
-            return Ok(false);
-        }
-        let blob = self
-            .repo
-            .find_blob(id)
-            .map_err(|error| unreadable(error.to_string()))?;
-        let mut text = Vec::with_capacity(blob.data.len());
-        for line in blob.data.lines_with_terminator() {
+        let mut text = Vec::with_capacity(bytes.len());
+        for line in bytes.lines_with_terminator() {
             if line.trim_end_with(|c| c == '\n').len() < LONGEST_LINE {
                 text.extend_from_slice(line);
             } else {
@@ -153,7 +183,7 @@ impl<'repo> Attributes<'repo> {
         self.search
             .add_patterns_buffer(&text, source, Some(Path::new("")), &mut self.names, is_root)
             .map_err(|error| unreadable(error.to_string()))?;
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -169,7 +199,7 @@ pub(super) enum Driver {
 pub(super) struct MergeAttributes<'repo> {
     repo: &'repo gix::Repository,
     tree: ObjectId,
-    attributes: RefCell<Option<Attributes<'repo>>>,
+    attributes: RefCell<Option<Attributes<TreeFiles<'repo>>>>,
 }
 
 impl<'repo> MergeAttributes<'repo> {
@@ -210,7 +240,7 @@ impl<'repo> MergeAttributes<'repo> {
 
 /// What attributes say about a fixture (protocol section 4).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FixtureAttributes {
+pub(crate) struct FixtureAttributes {
     /// `filter=lfs`.
     pub lfs: bool,
     /// An attribute by which a checkout could differ from the stored bytes.
@@ -223,7 +253,7 @@ fn changes_bytes(name: &str) -> bool {
         || name.starts_with("export-")
 }
 
-impl Attributes<'_> {
+impl<F: Files> Attributes<F> {
     pub fn fixture(&mut self, path: &BStr) -> Result<FixtureAttributes, GitError> {
         let mut found = FixtureAttributes::default();
         let mut reasons = Vec::new();

@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice as _};
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, TreeFiles};
 use super::error::GitError;
 use super::tree::{Leaf, Listing, sha};
 use crate::model::{EntryKind, FixtureEntry, is_canonical_path};
@@ -27,7 +27,7 @@ pub(super) fn list(
 }
 
 /// The roots without those that lie below another, so that no fixture is listed twice.
-fn outermost(roots: &[String]) -> impl Iterator<Item = &str> {
+pub(crate) fn outermost(roots: &[String]) -> impl Iterator<Item = &str> {
     let inside = |root: &str, other: &str| {
         root.len() > other.len()
             && root.starts_with(other)
@@ -46,7 +46,7 @@ fn outermost(roots: &[String]) -> impl Iterator<Item = &str> {
 }
 
 fn entry(
-    attributes: &mut Attributes<'_>,
+    attributes: &mut Attributes<TreeFiles<'_>>,
     path: &BStr,
     leaf: Leaf,
 ) -> Result<FixtureEntry, GitError> {
@@ -65,7 +65,8 @@ fn entry(
     })
 }
 
-fn by_path(path: &BStr) -> Option<String> {
+/// Why a path is opaque by itself, whatever stands there.
+pub(crate) fn by_path(path: &BStr) -> Option<String> {
     match path.to_str() {
         Err(_) => Some("its path is not UTF-8".to_owned()),
         Ok(text) if !is_canonical_path(text) => {

@@ -5,12 +5,12 @@
 //! digests under `<git dir>/frostline/`, which may be deleted at any time. What the gate has to judge
 //! is a [`crate::model::Fact`]; what keeps it from judging at all is a [`GitError`].
 
-mod attributes;
+pub(crate) mod attributes;
 mod cache;
 mod contract;
 mod digests;
 mod error;
-mod fixtures;
+pub(crate) mod fixtures;
 mod gather;
 mod history;
 mod hunks;
