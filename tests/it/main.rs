@@ -3,7 +3,9 @@
 mod contract;
 mod docs;
 mod fake_forge;
+mod git_merge_model;
 mod git_repo;
+mod git_support;
 mod pure_rooms;
 mod queue;
 mod render;

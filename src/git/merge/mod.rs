@@ -181,7 +181,13 @@ impl<'repo> TreeMerge<'_, 'repo> {
                 let merged = self.contents(path, path).merge(old, one, two)?;
                 Ok(merged.map(|leaf| Some(Some(leaf))))
             }
-            (None, Some(_), Some(_)) => Ok(Err(format!("both sides added {path:?}"))),
+            (None, Some(one), Some(two)) => match moves.shared(path) {
+                Some((from, old)) => {
+                    let merged = self.contents(from, path).merge(old, one, two)?;
+                    Ok(merged.map(|leaf| Some(Some(leaf))))
+                }
+                None => Ok(Err(format!("both sides added {path:?}"))),
+            },
             // The content follows the rename; nothing is left at the old path (ours has nothing there).
             (_, None, Some(_)) if moves.goes_to(Side::Ours, path).is_some() => Ok(Ok(None)),
             (_, Some(_), None) if moves.goes_to(Side::Theirs, path).is_some() => Ok(Ok(Some(None))),
@@ -206,6 +212,14 @@ impl<'repo> TreeMerge<'_, 'repo> {
                     "{from:?} was renamed on one side and removed on the other"
                 )));
             };
+            if ![source, moved, stayed]
+                .iter()
+                .all(|leaf| leaf.kind.is_regular())
+            {
+                return Ok(Err(format!(
+                    "{from:?} was renamed on one side and is no regular file on the other"
+                )));
+            }
             if other_tree.at(to.as_bstr())? != Place::Nothing {
                 return Ok(Err(format!(
                     "{from:?} was renamed to {to:?}, which the other side has too"

@@ -21,7 +21,10 @@ pub(super) enum Side {
 /// The renames that matter: the source is changed or removed on the other side.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
+    /// Made by one side: (side, old path) → new path.
     found: BTreeMap<(Side, BString), BString>,
+    /// Made by both sides alike: new path → the file that was there before both.
+    shared: BTreeMap<BString, (BString, Leaf)>,
 }
 
 impl Moves {
@@ -50,12 +53,21 @@ impl Moves {
                     Err(why) => return Ok(Err(why)),
                 };
                 let Some(target) = target else { continue };
-                let both_sides = there.removed.contains_key(*path)
-                    && there.added.get(target) == here.added.get(target);
-                if !both_sides {
-                    moves
-                        .found
-                        .insert((side, (*path).to_owned()), target.to_owned());
+                let other = match there.removed.get(*path) {
+                    Some(_) => there.target_of(&mut likeness, path, *leaf)?,
+                    None => Ok(None),
+                };
+                match other {
+                    Err(why) => return Ok(Err(why)),
+                    Ok(Some(other)) if other == target => {
+                        let source = ((*path).to_owned(), *leaf);
+                        moves.shared.insert(target.to_owned(), source);
+                    }
+                    Ok(_) => {
+                        moves
+                            .found
+                            .insert((side, (*path).to_owned()), target.to_owned());
+                    }
                 }
             }
         }
@@ -64,6 +76,12 @@ impl Moves {
 
     pub fn goes_to(&self, side: Side, path: &BStr) -> Option<&BString> {
         self.found.get(&(side, path.to_owned()))
+    }
+
+    /// What a path that both sides added was before both renamed it.
+    pub fn shared(&self, path: &BStr) -> Option<(&BStr, Leaf)> {
+        let (from, leaf) = self.shared.get(path)?;
+        Some((from.as_bstr(), *leaf))
     }
 
     /// Side, old path, new path.
