@@ -241,7 +241,7 @@ impl Layers {
             let key = rest.replace("__", ".").to_lowercase();
             let place = Place::Env(name.clone());
             if rest.chars().any(char::is_lowercase) || !KEYS.contains(&key.as_str()) {
-                later.push((name, ConfigError::new(place, unknown(&key))));
+                later.push((name, ConfigError::new(place, unknown_variable(&key))));
             } else {
                 self.set(&key, Raw::Untyped(value.clone()), place)?;
             }
@@ -269,15 +269,45 @@ impl Layers {
     }
 }
 
+/// The variable that sets a key.
+pub(super) fn variable(key: &str) -> String {
+    format!("{ENV_PREFIX}{}", key.replace('.', "__").to_uppercase())
+}
+
 fn unknown(key: &str) -> String {
-    let shown: String = key.chars().take(80).collect();
-    let near = KEYS
-        .iter()
-        .map(|known| (strsim::jaro_winkler(&shown, known), known))
-        .filter(|(score, _)| *score > 0.85)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match near {
-        Some((_, known)) => format!("unknown key `{shown}`; did you mean `{known}`?"),
-        None => format!("unknown key `{shown}`; the keys are {}", KEYS.join(", ")),
+    match likely(key) {
+        Some(known) => format!("unknown key `{}`; did you mean `{known}`?", clip(key)),
+        None => format!(
+            "unknown key `{}`; the keys are {}",
+            clip(key),
+            KEYS.join(", ")
+        ),
     }
+}
+
+fn unknown_variable(key: &str) -> String {
+    match likely(key) {
+        Some(known) => format!(
+            "no setting has this name; did you mean {}?",
+            variable(known)
+        ),
+        None => format!(
+            "no setting has this name; the keys are {} (in upper case, a dot as two underscores)",
+            KEYS.join(", ")
+        ),
+    }
+}
+
+/// The key that was probably meant.
+fn likely(key: &str) -> Option<&'static str> {
+    let key = clip(key);
+    KEYS.iter()
+        .map(|known| (strsim::jaro_winkler(&key, known), *known))
+        .filter(|(score, _)| *score > 0.85)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+fn clip(key: &str) -> String {
+    key.chars().take(80).collect()
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use url::Url;
 
 pub use super::layers::ConfigError;
-use super::layers::{ENV_PREFIX, Layers, Setting};
+use super::layers::{ENV_PREFIX, Layers, Setting, variable};
 
 /// The file that is read when none is named.
 pub const DEFAULT_FILE: &str = "frostline.toml";
@@ -251,10 +251,12 @@ fn api_url(layers: &Layers, allow_http: bool) -> Result<Url, ConfigError> {
 }
 
 fn missing(key: &str, what: &str) -> ConfigError {
-    let variable = format!("{ENV_PREFIX}{}", key.replace('.', "__").to_uppercase());
     ConfigError::new(
         format!("`{key}`"),
-        format!("{what} is not set; write it in {DEFAULT_FILE}, or set {variable}"),
+        format!(
+            "{what} is not set; write it in {DEFAULT_FILE}, or set {}",
+            variable(key)
+        ),
     )
 }
 

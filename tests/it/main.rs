@@ -9,5 +9,6 @@ mod git_support;
 mod pure_rooms;
 mod queue;
 mod render;
+mod server;
 mod support;
 mod webhook;
