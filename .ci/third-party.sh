@@ -6,10 +6,15 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 into=target/third-party
 mkdir -p "$into"
+# Tests that run at the same time may both ask for the packages.
+exec 9>"$into/.lock"
+if command -v flock >/dev/null; then flock 9; fi
 
-# fetch NAME PACKAGE@VERSION SHA256: unpacks the npm package to target/third-party/NAME.
+# fetch NAME PACKAGE@VERSION SHA256 [FILE…]: unpacks the npm package, or only those of its files, to
+# target/third-party/NAME.
 fetch() {
   local name=$1 package=$2 sum=$3 work archive
+  shift 3
   if [ -e "$into/$name/.complete-$sum" ]; then
     return
   fi
@@ -18,7 +23,7 @@ fetch() {
   (cd "$work" && npm pack --silent "$package" >/dev/null)
   archive=$(echo "$work"/*.tgz)
   echo "$sum  $archive" | sha256sum --check --quiet
-  tar -xzf "$archive" -C "$work"
+  tar -xzf "$archive" -C "$work" "${@/#/package/}"
   touch "$work/package/.complete-$sum"
   rm -rf "${into:?}/$name"
   mv "$work/package" "$into/$name"
@@ -27,3 +32,6 @@ fetch() {
 
 fetch webhooks-examples @octokit/webhooks-examples@7.6.1 \
   89e6cb1c6345d32e3dd775617fa54effbdc26c859e514898d7728e95e9738280
+fetch openapi @octokit/openapi@23.0.2 \
+  71a18407dd5e8464f4e0525daf03deabbe65abd9287d6adc7b5d98f516cd0d0c \
+  generated/api.github.com.json

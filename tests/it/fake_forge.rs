@@ -7,6 +7,7 @@ use frostline::model::EntryKind;
 use serde_json::{Value, json};
 
 use crate::support::api::{app_key, app_token, get, patch, post, start_forge, token};
+use crate::support::openapi::Description;
 
 const REPO: &str = "acme/parser";
 
@@ -511,4 +512,87 @@ async fn webhooks_are_signed_over_their_bytes() {
     );
     assert_eq!(payload["pull_request"]["number"], number);
     assert_eq!(app_key().private_pem(), forge.private_key_pem());
+}
+
+/// Every route once, so that each answer is compared with the published description.
+#[tokio::test]
+async fn answers_are_as_the_forge_describes_them() {
+    let Some(description) = Description::load() else {
+        return;
+    };
+    let forge = start_forge().await;
+    forge
+        .create_repo(REPO, [("src/a.py", "one\n"), ("README.md", "hi\n")])
+        .unwrap();
+    let changes = [
+        FileChange::write("src/a.py", "two\n"),
+        FileChange::entry("link", EntryKind::Symlink, "src/a.py"),
+        FileChange::entry("sub", EntryKind::Submodule, "1".repeat(40)),
+        FileChange::remove("README.md"),
+    ];
+    let head = forge
+        .push(REPO, "fix/one", changes, "acme-coder[bot]")
+        .unwrap();
+    let mut new = NewPull::new("fix/one", "acme-coder[bot]", "One");
+    (new.body, new.labels, new.draft) = (Some("text"), &["codex"], true);
+    let number = forge.open_pull(REPO, new).unwrap();
+    let key = token(&forge, REPO).await;
+    let app = app_token(&forge, forge.private_key_pem(), -30, 300);
+    let installation = forge.installation_id(REPO).unwrap();
+    for path in [
+        "/app".to_owned(),
+        format!("/app/installations/{installation}"),
+    ] {
+        assert_eq!(get(&forge, &app, &path).await.status, 200, "{path}");
+    }
+    let tree = get(
+        &forge,
+        &key,
+        &format!("/repos/{REPO}/git/trees/{head}?recursive=1"),
+    )
+    .await;
+    let blob = tree.body["tree"][0]["sha"].as_str().unwrap().to_owned();
+    let body = json!({ "name": "frostline", "head_sha": head, "status": "in_progress",
+        "output": { "title": "t", "summary": "s", "annotations": annotations(1) } });
+    let run = post(&forge, &key, &format!("/repos/{REPO}/check-runs"), body)
+        .await
+        .body;
+    let run = format!("/repos/{REPO}/check-runs/{}", run["id"]);
+    patch(
+        &forge,
+        &key,
+        &run,
+        json!({ "status": "completed", "conclusion": "success" }),
+    )
+    .await;
+    let comments = format!("/repos/{REPO}/issues/{number}/comments");
+    let made = post(&forge, &key, &comments, json!({ "body": "one" }))
+        .await
+        .body;
+    let comment = format!("/repos/{REPO}/issues/comments/{}", made["id"]);
+    patch(&forge, &key, &comment, json!({ "body": "two" })).await;
+    for path in [
+        format!("/repos/{REPO}"),
+        format!("/repos/{REPO}/pulls"),
+        format!("/repos/{REPO}/pulls/{number}"),
+        format!("/repos/{REPO}/pulls/{number}/files"),
+        format!("/repos/{REPO}/pulls/{number}/commits"),
+        format!("/repos/{REPO}/compare/main...fix/one"),
+        format!("/repos/{REPO}/branches/fix/one"),
+        format!("/repos/{REPO}/git/ref/heads/fix/one"),
+        format!("/repos/{REPO}/git/commits/{head}"),
+        format!("/repos/{REPO}/git/trees/{head}"),
+        format!("/repos/{REPO}/git/blobs/{blob}"),
+        format!("/repos/{REPO}/commits/{head}/check-runs?check_name=frostline"),
+        run,
+        comments,
+        comment,
+    ] {
+        assert_eq!(get(&forge, &key, &path).await.status, 200, "{path}");
+    }
+    let missing = format!("/repos/{REPO}/git/commits/{}", "0".repeat(40));
+    assert_eq!(get(&forge, &key, &missing).await.status, 404);
+    let departures = description.departures(&forge.requests());
+    assert!(departures.is_empty(), "{departures:#?}");
+    forge.assert_clean();
 }

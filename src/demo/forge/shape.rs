@@ -28,7 +28,9 @@ pub fn comment_of_node(node_id: &str) -> Option<u64> {
 }
 
 pub fn user(base: &str, user: &User) -> Value {
-    let api = format!("{base}/users/{}", user.login);
+    // `[bot]` is no part of a URL as it is.
+    let login = user.login.replace('[', "%5B").replace(']', "%5D");
+    let api = format!("{base}/users/{login}");
     json!({
         "login": user.login,
         "id": user.id,
@@ -36,7 +38,7 @@ pub fn user(base: &str, user: &User) -> Value {
         "avatar_url": format!("{base}/avatars/u/{}", user.id),
         "gravatar_id": "",
         "url": api,
-        "html_url": format!("{base}/{}", user.login),
+        "html_url": format!("{base}/{login}"),
         "followers_url": format!("{api}/followers"),
         "following_url": format!("{api}/following{{/other_user}}"),
         "gists_url": format!("{api}/gists{{/gist_id}}"),
@@ -237,7 +239,7 @@ pub fn pull(base: &str, repo: &Repo, pull: &Pull, facts: &PullFacts<'_>) -> Valu
 fn label(base: &str, repo: &Repo, at: usize, name: &str) -> Value {
     let id = repo.id * 1_000 + at as u64;
     json!({
-        "id": id, "node_id": node_id("Label", id), "name": name, "description": null,
+        "id": id, "node_id": node_id("Label", id), "name": name, "description": "",
         "url": format!("{base}/repos/{}/labels/{name}", repo.full_name),
         "color": "ededed", "default": false,
     })

@@ -1,4 +1,5 @@
 //! What several test modules share.
 
 pub mod api;
+pub mod openapi;
 pub mod repo;

@@ -28,17 +28,6 @@ pub async fn app(Extract(forge): Forge, Extension(caller): Who) -> Result<Json<V
     Ok(Json(shape::app(&state, state.app_id, &permissions)))
 }
 
-pub async fn installations(
-    Extract(forge): Forge,
-    Extension(caller): Who,
-) -> Result<Json<Value>, Refusal> {
-    caller.must_be_app()?;
-    let mut state = forge.state();
-    let all: Vec<Installation> = state.installations.values().cloned().collect();
-    let all: Vec<Value> = all.iter().map(|one| describe(&mut state, one)).collect();
-    Ok(Json(all.into()))
-}
-
 pub async fn installation(
     Extract(forge): Forge,
     Extension(caller): Who,
@@ -47,18 +36,6 @@ pub async fn installation(
     caller.must_be_app()?;
     let mut state = forge.state();
     let found = state.installations.get(&id).cloned();
-    let found = found.ok_or_else(Refusal::not_found)?;
-    Ok(Json(describe(&mut state, &found)))
-}
-
-pub async fn installation_of(
-    Extract(forge): Forge,
-    Extension(caller): Who,
-    Path((owner, repo)): Path<(String, String)>,
-) -> Result<Json<Value>, Refusal> {
-    caller.must_be_app()?;
-    let mut state = forge.state();
-    let found = state.installation_of(&format!("{owner}/{repo}")).cloned();
     let found = found.ok_or_else(Refusal::not_found)?;
     Ok(Json(describe(&mut state, &found)))
 }

@@ -30,7 +30,6 @@ type In<T> = Path<(String, String, T)>;
 pub fn all() -> Router<Arc<Shared>> {
     Router::new()
         .route("/app", get(apps::app))
-        .route("/app/installations", get(apps::installations))
         .route(
             "/app/installations/{installation_id}",
             get(apps::installation),
@@ -46,7 +45,6 @@ pub fn all() -> Router<Arc<Shared>> {
 fn repository() -> Router<Arc<Shared>> {
     Router::new()
         .route("/", get(pulls::repository))
-        .route("/installation", get(apps::installation_of))
         .route("/pulls", get(pulls::list))
         .route("/pulls/{pull_number}", get(pulls::pull))
         .route("/pulls/{pull_number}/files", get(pulls::files))

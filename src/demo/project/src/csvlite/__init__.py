@@ -1,0 +1,4 @@
+from .parse import ParseError, parse
+from .write import write
+
+__all__ = ["ParseError", "parse", "write"]
