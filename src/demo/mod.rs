@@ -4,3 +4,8 @@
 pub mod forge;
 mod page;
 mod project;
+mod stage;
+mod story;
+
+pub use stage::Stage;
+pub use story::play;
