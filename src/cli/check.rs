@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::anyhow;
 use chrono::Utc;
 use clap::ValueEnum;
 
@@ -100,10 +100,10 @@ pub fn run(args: Args) -> Outcome {
 fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {
     let mut text = serde_json::to_vec_pretty(snapshot)?;
     text.push(b'\n');
-    std::fs::write(path, text).with_context(|| {
-        format!(
-            "the snapshot could not be written to {}; name a file in a folder that exists and can be \
-             written to",
+    std::fs::write(path, text).map_err(|error| {
+        anyhow!(
+            "the snapshot could not be written to {}: {error}; name a file in a folder that exists and \
+             can be written to",
             path.display()
         )
     })

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use serde::Deserialize;
 
 use super::Outcome;
@@ -50,38 +50,34 @@ struct Head {
 
 fn read(path: &Path) -> anyhow::Result<Snapshot> {
     let name = path.display();
-    let bytes = if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .context("standard input could not be read")?;
-        bytes
-    } else {
-        std::fs::read(path).with_context(|| {
-            format!(
-                "{name} could not be read; give a file that `frostline check --snapshot-out` wrote"
-            )
-        })?
-    };
-    let head: Head = serde_json::from_slice(&bytes).with_context(|| {
-        format!(
-            "{name} is not a whole snapshot; write it again with `frostline check --snapshot-out`"
-        )
+    let bytes = bytes_of(path).map_err(|error| {
+        anyhow!("{name} could not be read: {error}; give a file that `{WRITE}` wrote")
+    })?;
+    let head: Head = serde_json::from_slice(&bytes).map_err(|error| {
+        anyhow!("{name} is not a whole snapshot: {error}; write it again with `{WRITE}`")
     })?;
     match head.schema.as_deref() {
         Some(SNAPSHOT_SCHEMA) => {}
         Some(other) => bail!(
             "{name} has the schema {other:?}, and this version reads {SNAPSHOT_SCHEMA:?}; write it again \
-             with `frostline check --snapshot-out`, or use the version that wrote it"
+             with `{WRITE}`, or use the version that wrote it"
         ),
-        None => bail!(
-            "{name} is no snapshot: it has no \"schema\"; give a file that `frostline check \
-             --snapshot-out` wrote"
-        ),
+        None => {
+            bail!("{name} is no snapshot: it has no \"schema\"; give a file that `{WRITE}` wrote")
+        }
     }
-    serde_json::from_slice(&bytes).with_context(|| {
-        format!(
-            "{name} is not a valid snapshot; write it again with `frostline check --snapshot-out`"
-        )
+    serde_json::from_slice(&bytes).map_err(|error| {
+        anyhow!("{name} is not a valid snapshot: {error}; write it again with `{WRITE}`")
     })
+}
+
+const WRITE: &str = "frostline check --snapshot-out FILE";
+
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    if path.as_os_str() != "-" {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

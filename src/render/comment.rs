@@ -2,7 +2,7 @@
 
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
-use super::summary::{listed, place_of};
+use super::summary::{listed, mend, place_of};
 use super::words::{headline, is_hole};
 use crate::model::{
     CommentPolicy, Coverage, Decision, Finding, Hunk, PropertyState, Rule, Verdict,
@@ -116,12 +116,7 @@ fn hole(decision: &Decision, finding: &Finding) -> String {
     if let Some(coverage) = coverage {
         row.push_str(&properties(coverage));
     }
-    if !finding.fix.is_empty() {
-        row.push_str(&format!(
-            "  - *Mend:* {}\n",
-            prose(&finding.fix, Place::Line)
-        ));
-    }
+    row.push_str(&mend(finding));
     row
 }
 
@@ -170,13 +165,9 @@ fn properties(coverage: &Coverage) -> String {
 fn item(finding: &Finding) -> String {
     let at = place_of(finding, Place::Line);
     let separator = if at.is_empty() { "" } else { ": " };
-    let fix = if finding.fix.is_empty() {
-        String::new()
-    } else {
-        format!(" *Mend:* {}", prose(&finding.fix, Place::Line))
-    };
     format!(
-        "- {at}{separator}{}{fix}\n",
-        prose(&finding.message, Place::Line)
+        "- {at}{separator}{}\n{}",
+        prose(&finding.message, Place::Line),
+        mend(finding)
     )
 }

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
-use super::words::{HOW_TO_START, by_strength, count, sentence};
+use super::words::{HOW_TO_START, by_strength, count, opts_in, sentence, state_and_why};
 use crate::model::{
     AuthorKind, ChangeStatus, Class, Coverage, DECISION_SCHEMA, Decision, Finding, FreezeRow,
     ListedProperty, PropertyState, Verdict,
@@ -27,7 +27,7 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
             document.push(&format!("{}. {line}\n", number + 1));
         }
         document.push("\n");
-        if decision.findings.is_empty() {
+        if decision.findings.is_empty() || !opts_in(decision) {
             return document.finish();
         }
     }
@@ -132,16 +132,11 @@ fn missing(coverage: &Coverage) -> String {
 
 /// A property and why it counts or does not.
 pub fn listed(property: &ListedProperty, place: Place) -> String {
-    let id = code(&property.nodeid, place);
-    if property.why.is_empty() {
-        format!("{id} is {}", property.state)
-    } else {
-        format!(
-            "{id} is {}, {}",
-            property.state,
-            prose(&property.why, place)
-        )
-    }
+    format!(
+        "{}: {}",
+        code(&property.nodeid, place),
+        prose(&state_and_why(property), place)
+    )
 }
 
 fn findings(document: &mut Document, decision: &Decision) {
@@ -166,6 +161,15 @@ pub fn place_of(finding: &Finding, place: Place) -> String {
     }
 }
 
+/// How to mend a finding, as an item below the finding's own; empty when there is nothing to say.
+pub fn mend(finding: &Finding) -> String {
+    if finding.fix.is_empty() {
+        String::new()
+    } else {
+        format!("  - *Mend:* {}\n", prose(&finding.fix, Place::Line))
+    }
+}
+
 fn finding_row(finding: &Finding) -> String {
     let mut row = format!("- **{}** `{}`", finding.effect, finding.rule);
     let at = place_of(finding, Place::Line);
@@ -183,11 +187,8 @@ fn finding_row(finding: &Finding) -> String {
     }
     row.push_str(" · ");
     row.push_str(&prose(&finding.message, Place::Line));
-    if !finding.fix.is_empty() {
-        row.push_str(" *Mend:* ");
-        row.push_str(&prose(&finding.fix, Place::Line));
-    }
     row.push('\n');
+    row.push_str(&mend(finding));
     row
 }
 

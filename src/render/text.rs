@@ -8,7 +8,9 @@ use comfy_table::{ContentArrangement, Table, presets};
 use super::TextStyle;
 use super::escape::visible;
 use super::summary::{author_kind, classes, is_hole};
-use super::words::{HOW_TO_START, by_strength, count, headline, nouns, sentence};
+use super::words::{
+    HOW_TO_START, by_strength, count, headline, nouns, opts_in, sentence, state_and_why,
+};
 use crate::model::{Coverage, Decision, Effect, Finding, FreezeRow, PropertyState, Verdict};
 
 /// The decision for a person at a terminal.
@@ -22,7 +24,7 @@ pub fn text(decision: &Decision, style: TextStyle) -> String {
         for line in HOW_TO_START {
             page.wrapped("", "  ", line);
         }
-        if decision.findings.is_empty() {
+        if decision.findings.is_empty() || !opts_in(decision) {
             return page.out;
         }
     }
@@ -66,21 +68,13 @@ impl Page {
     }
 
     fn verdict(&mut self, decision: &Decision) {
-        let painted = self.painted(verdict_style(decision), &headline(decision));
-        self.line(&painted);
+        for line in wrap("", "  ", &headline(decision), self.style.width) {
+            let painted = self.painted(verdict_style(decision), &line);
+            self.line(&painted);
+        }
         if decision.verdict != Verdict::NotApplicable {
             self.wrapped("", "", &sentence(decision).replace('`', ""));
-            let about = format!(
-                "{}: {} into {} at {}, {} ({}); write-set: {}",
-                visible(&decision.repository),
-                decision.head.short(),
-                visible(&decision.branch),
-                decision.base.short(),
-                author_kind(decision),
-                visible(&decision.author.evidence),
-                classes(decision)
-            );
-            self.wrapped("", "  ", &about);
+            self.about(decision);
         }
         if let Some(branch) = &decision.into_unguarded {
             let note = format!(
@@ -89,6 +83,28 @@ impl Page {
                 visible(&decision.branch)
             );
             self.wrapped("", "", &note);
+        }
+    }
+
+    fn about(&mut self, decision: &Decision) {
+        let patch = format!(
+            "{} into {} at {} of {}",
+            decision.head.short(),
+            visible(&decision.branch),
+            decision.base.short(),
+            visible(&decision.repository)
+        );
+        let author = format!(
+            "{} ({})",
+            author_kind(decision),
+            visible(&decision.author.evidence)
+        );
+        for (name, text) in [
+            ("patch", patch),
+            ("author", author),
+            ("paths", classes(decision)),
+        ] {
+            self.wrapped(&format!("  {name:<8}"), "          ", &text);
         }
     }
 
@@ -165,10 +181,9 @@ impl Page {
         for property in &hole.properties {
             if property.state != PropertyState::Live {
                 let line = format!(
-                    "{}  {}: {}",
+                    "{}  {}",
                     visible(&property.nodeid),
-                    property.state,
-                    visible(&property.why)
+                    visible(&state_and_why(property))
                 );
                 self.wrapped("    ", "      ", &line);
             }

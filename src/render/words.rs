@@ -1,6 +1,6 @@
 //! The verdict in words: one line with counts, the same wherever it is shown. PURE.
 
-use crate::model::{Decision, Effect, Finding, Rule, StepResult, Verdict};
+use crate::model::{Class, Decision, Effect, Finding, ListedProperty, Rule, StepResult, Verdict};
 
 /// Rules that a headline counts by name before it says "and N other findings".
 const NAMED: usize = 4;
@@ -37,10 +37,29 @@ pub fn headline(decision: &Decision) -> String {
 
 fn not_applicable(decision: &Decision) -> String {
     let refusing = counts_of(decision, Effect::Refuse);
-    if refusing.is_empty() {
+    if refusing.is_empty() || !opts_in(decision) {
         "Not opted in: Frostline judges nothing here yet".to_owned()
     } else {
         format!("Not opted in yet; once opted in, this would be refused: {refusing}")
+    }
+}
+
+/// Does the patch itself bring contract files? Only then the findings of a repository that has not opted
+/// in say anything.
+pub fn opts_in(decision: &Decision) -> bool {
+    decision
+        .write_set
+        .iter()
+        .any(|change| change.class == Class::Contract)
+}
+
+/// Why a listed property counts or does not; the gate's reason often begins with the state itself.
+pub fn state_and_why(property: &ListedProperty) -> String {
+    let state = property.state.name();
+    match property.why.as_str() {
+        "" => state.to_owned(),
+        why if why.starts_with(state) => why.to_owned(),
+        why => format!("{state}: {why}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Everything with I/O: real git repositories, a real SQLite file, real HTTP on loopback.
 
+mod cli;
 mod contract;
 mod demo;
 mod docs;
