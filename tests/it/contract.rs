@@ -1,5 +1,7 @@
 //! Contract files (protocol 3.1–3.4): what is accepted, and the place and words of every refusal.
 
+mod refusals;
+
 use frostline::config::repo;
 use frostline::contract::{freezes, lock, map};
 
