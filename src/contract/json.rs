@@ -159,6 +159,9 @@ impl<'a> Json<'a> {
         let mut start = self.at;
         let mut text = Cow::Borrowed("");
         loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            let is_special = |b: &u8| matches!(b, b'"' | b'\\' | 0..0x20);
+            self.at += rest.iter().position(is_special).unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => {
                     push(&mut text, &self.text[start..self.at]);
@@ -171,10 +174,9 @@ impl<'a> Json<'a> {
                     text.to_mut().push(char);
                     start = self.at;
                 }
-                Some(0..0x20) => {
+                Some(_) => {
                     return Err(self.expected("no raw control character in a string"));
                 }
-                Some(_) => self.at += 1,
                 None => return Err(Fault::new(opened, "this string has no closing quote")),
             }
         }

@@ -94,7 +94,10 @@ impl<'a> Reader<'a> {
                 }
             }
             Event::Alias(_) => {
-                return Err(Fault::new(here, "an alias (`*name`); write the value out"));
+                return Err(Fault::new(
+                    here,
+                    "expected a value, found an alias; write the value out",
+                ));
             }
             Event::Scalar(text, style, anchor, tag) => {
                 self.refuse_properties(anchor, tag.is_some(), span)?;
@@ -128,9 +131,10 @@ impl<'a> Reader<'a> {
         let here = place(&span.start);
         if self.builder.wants_key() {
             return match (&*text, style) {
-                ("<<", ScalarStyle::Plain) => {
-                    Err(Fault::new(here, "a merge key (`<<`); write the keys out"))
-                }
+                ("<<", ScalarStyle::Plain) => Err(Fault::new(
+                    here,
+                    "expected a key, found a merge key (`<<`); write the keys out",
+                )),
                 ("", ScalarStyle::Plain) => Err(Fault::new(here, "expected a key, found nothing")),
                 _ => {
                     self.builder.key(text, here);
@@ -174,12 +178,15 @@ impl<'a> Reader<'a> {
         rest = &rest[length..];
         let word: String = rest.chars().take_while(|c| !c.is_whitespace()).collect();
         let what = match rest.starts_with('!') {
-            true => "a tag",
-            false => "an anchor",
+            true => "tag",
+            false => "anchor",
         };
         Err(Fault::new(
             place,
-            format!("{what} ({}); leave it out", quoted(&word)),
+            format!(
+                "expected a value without {what}, found {}; leave it out",
+                quoted(&word)
+            ),
         ))
     }
 }

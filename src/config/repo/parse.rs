@@ -14,18 +14,6 @@ const KEYS: &[&str] = &[
     "lane", "comments",
 ];
 
-/// The keys of `contract:` with their layers.
-const LAYERS: &[(&str, Layer)] = &[
-    ("lock", Layer::Lock),
-    ("freezes", Layer::Freezes),
-    ("map", Layer::Map),
-    ("ledger", Layer::Ledger),
-    ("catalog", Layer::Catalog),
-    ("evidence", Layer::Evidence),
-    ("frozen_tests", Layer::FrozenTests),
-    ("seeds", Layer::Seeds),
-];
-
 /// Reads the configuration at `path` of the repository, which is a fixed one.
 ///
 /// # Errors
@@ -139,12 +127,27 @@ fn branch(text: &str) -> Result<(), String> {
     }
 }
 
+/// The beginning of branch names, or a pattern of them.
+fn branch_pattern(text: &str) -> Result<(), String> {
+    word(text)?;
+    let is_pattern = text.contains(['*', '?']);
+    // No branch's name holds these, so what holds them would match nothing and say nothing.
+    let foreign = text.contains([' ', '~', '^', ':', '[', '\\']);
+    match foreign || (is_pattern && text.contains(['{', '}'])) {
+        true => Err(format!(
+            "expected the beginning of branch names, or a pattern with `*` and `?`, found {}",
+            quoted(text)
+        )),
+        false => Ok(()),
+    }
+}
+
 fn agents(node: &Node<'_>) -> Result<Agents, Fault> {
     let object = Object::of(node, "`agents`")?;
     object.closed(&["logins", "branches", "labels", "trailers", "exclude_logins"])?;
     Ok(Agents {
         logins: names(&object, "logins", word)?,
-        branches: names(&object, "branches", word)?,
+        branches: names(&object, "branches", branch_pattern)?,
         labels: names(&object, "labels", word)?,
         trailers: names(&object, "trailers", word)?,
         exclude_logins: names(&object, "exclude_logins", word)?,
@@ -207,12 +210,18 @@ fn production(object: &Object<'_, '_>) -> Result<Vec<String>, Fault> {
     }
 }
 
+/// The layers that may be moved or switched off, with their keys under `contract:`.
+fn movable() -> impl Iterator<Item = (&'static str, Layer)> {
+    let layers = Layer::ALL.into_iter();
+    layers.filter_map(|layer| Some((layer.key()?, layer)))
+}
+
 fn layers(node: &Node<'_>) -> Result<BTreeMap<Layer, LayerSetting>, Fault> {
     let object = Object::of(node, "`contract`")?;
-    let keys: Vec<&str> = LAYERS.iter().map(|(key, _)| *key).collect();
+    let keys: Vec<&str> = movable().map(|(key, _)| key).collect();
     object.closed(&keys)?;
     let mut settings = BTreeMap::new();
-    for &(key, layer) in LAYERS {
+    for (key, layer) in movable() {
         let Some(node) = object.get(key) else {
             continue;
         };
@@ -224,11 +233,8 @@ fn layers(node: &Node<'_>) -> Result<BTreeMap<Layer, LayerSetting>, Fault> {
                 LayerSetting::Path(text.to_string())
             }
             _ => {
-                return Err(reader::expected(
-                    node,
-                    &format!("`{key}`"),
-                    "a path or `off`",
-                ));
+                let expected = "a path or `off`";
+                return Err(reader::expected(node, &format!("`{key}`"), expected));
             }
         };
         settings.insert(layer, setting);
@@ -250,7 +256,7 @@ fn refuse_shared_paths(
         let rest = inner.strip_prefix(outer);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    for &(key, layer) in LAYERS {
+    for (key, layer) in movable() {
         let (Some(node), Some(LayerSetting::Path(path))) = (object.get(key), settings.get(&layer))
         else {
             continue;
@@ -264,24 +270,15 @@ fn refuse_shared_paths(
             return Err(Fault::new(
                 node.place,
                 format!(
-                    "`{key}`: {} is taken by {} ({}); give each its own path",
+                    "`{key}`: {} is taken by the {} ({}); give each its own path",
                     quoted(path),
-                    name_of(other),
+                    other.title(),
                     path_of(other)
                 ),
             ));
         }
     }
     Ok(())
-}
-
-fn name_of(layer: Layer) -> String {
-    LAYERS
-        .iter()
-        .find(|(_, other)| *other == layer)
-        .map_or("the configuration itself".to_owned(), |(key, _)| {
-            format!("`{key}`")
-        })
 }
 
 fn rules(node: &Node<'_>) -> Result<BTreeMap<Rule, Effect>, Fault> {
