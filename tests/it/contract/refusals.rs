@@ -270,7 +270,6 @@ fn bytes_and_limits_are_checked_first() {
     let dashes = "- ".repeat(1_000_000);
     let questions = "? ".repeat(1_000_000);
     let commas = format!("agents: [{}", ",".repeat(3_000_000));
-    let long_list = format!("branches:\n{}", "- a\n".repeat(500_001));
     check(
         CONFIG,
         &[
@@ -279,7 +278,6 @@ fn bytes_and_limits_are_checked_first() {
             (&dashes, "1:129", "64 deep"),
             (&questions, "1:3", "found a list or an object"),
             (&commas, "1:1", "500000 entries"),
-            (&long_list, "500002:3", "500000 entries"),
         ],
     );
 }
@@ -866,7 +864,7 @@ fn the_configuration_is_closed_and_typed() {
             ("branches: ['']\n", "1:12", "expected a name, found \"\""),
             (
                 "agents: {branches: ['bot[0-9]*']}\n",
-                "1:20",
+                "1:21",
                 "expected the beginning of branch names, or a pattern with `*` and `?`",
             ),
             (
