@@ -42,7 +42,7 @@ pub enum GitError {
 
 impl GitError {
     /// An object that could not be read, with the library's reason in one line.
-    pub(super) fn object(what: impl Into<String>, why: impl std::fmt::Display) -> Self {
+    pub(crate) fn object(what: impl Into<String>, why: impl std::fmt::Display) -> Self {
         Self::Object {
             what: what.into(),
             why: one_line(why),

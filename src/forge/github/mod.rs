@@ -12,6 +12,7 @@ mod auth;
 mod blobs;
 mod client;
 mod endpoints;
+pub mod gather;
 mod patch;
 mod transport;
 mod wire;
