@@ -60,9 +60,12 @@ fn in_pack_order<'a>(repo: &gix::Repository, ids: Vec<&'a Sha>) -> Vec<(ObjectId
         .into_iter()
         .filter_map(|id| Some((ObjectId::from_hex(id.as_str().as_bytes()).ok()?, id)))
         .collect();
+    // Locations stand only while packs stay in place; asking for them otherwise is a panic.
+    let mut objects = repo.objects.clone();
+    objects.prevent_pack_unload();
     let mut buffer = Vec::new();
     placed.sort_by_cached_key(|(object, _)| {
-        repo.objects
+        objects
             .location_by_oid(object, &mut buffer)
             .ok()
             .flatten()
