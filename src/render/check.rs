@@ -1,5 +1,7 @@
 //! The check-run's texts (interfaces section 5). PURE.
 
+use std::collections::BTreeMap;
+
 use super::escape::{Place, prose, visible};
 use super::words::{self, by_strength, is_hole, nouns};
 use super::{Annotation, AnnotationLevel, CheckOutput, summary};
@@ -51,19 +53,28 @@ fn annotations(decision: &Decision) -> Vec<Annotation> {
         })
         .collect();
     findings.sort_by_key(|finding| !is_hole(finding));
+    let changes: BTreeMap<&str, &ClassifiedChange> = decision
+        .write_set
+        .iter()
+        .filter(|change| change.status != ChangeStatus::Removed)
+        .map(|change| (change.path.as_str(), change))
+        .collect();
     findings
         .into_iter()
-        .filter_map(|finding| annotation(decision, finding))
+        .filter_map(|finding| {
+            let change = changes.get(finding.path.as_deref()?).copied();
+            annotation(decision, finding, change.filter(|_| is_hole(finding)))
+        })
         .collect()
 }
 
-fn annotation(decision: &Decision, finding: &Finding) -> Option<Annotation> {
+/// `on_hunks`: the change whose hunks the annotation stands on.
+fn annotation(
+    decision: &Decision,
+    finding: &Finding,
+    on_hunks: Option<&ClassifiedChange>,
+) -> Option<Annotation> {
     let path = finding.path.clone()?;
-    let change = decision
-        .write_set
-        .iter()
-        .find(|change| change.path == path && change.status != ChangeStatus::Removed);
-    let on_hunks = is_hole(finding).then_some(change).flatten();
     let (start_line, end_line) = on_hunks
         .and_then(first_hunk)
         .unwrap_or_else(|| (finding.line.unwrap_or(1), finding.line.unwrap_or(1)));

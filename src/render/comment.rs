@@ -1,11 +1,14 @@
 //! The one comment on a pull request (interfaces section 6). PURE.
 
+use std::collections::BTreeMap;
+
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
 use super::summary::{listed, mend, place_of};
 use super::words::{headline, is_hole};
 use crate::model::{
-    CommentPolicy, Coverage, Decision, Finding, Hunk, PropertyState, Rule, Verdict,
+    ClassifiedChange, CommentPolicy, Coverage, Decision, Finding, Hunk, PropertyState, Rule,
+    Verdict,
 };
 
 /// First line of the comment, by which it is found again. It says nothing to a reader.
@@ -63,9 +66,8 @@ fn body(decision: &Decision, names_something: bool) -> String {
     let of = |wanted: fn(&Finding) -> bool| -> Vec<&Finding> {
         decision.findings.iter().filter(|f| wanted(f)).collect()
     };
-    let holes = of(is_hole)
-        .into_iter()
-        .map(|finding| hole(decision, finding));
+    let paths = Paths::new(decision);
+    let holes = of(is_hole).into_iter().map(|finding| paths.hole(finding));
     document.rows(
         &Frame {
             head: "### Production paths that no live property guards\n\n",
@@ -100,24 +102,36 @@ fn body(decision: &Decision, names_something: bool) -> String {
     document.finish()
 }
 
-fn hole(decision: &Decision, finding: &Finding) -> String {
-    let path = finding.path.as_deref().unwrap_or("");
-    let hunks = decision
-        .write_set
-        .iter()
-        .find(|change| change.path == path)
-        .map_or(&[][..], |change| &change.hunks);
-    let mut row = format!("- {}", code(path, Place::Line));
-    if !hunks.is_empty() {
-        row.push_str(&format!(", {}", lines(hunks)));
+/// What the decision says of a path.
+struct Paths<'a> {
+    changes: BTreeMap<&'a str, &'a ClassifiedChange>,
+    coverage: BTreeMap<&'a str, &'a Coverage>,
+}
+
+impl<'a> Paths<'a> {
+    fn new(decision: &'a Decision) -> Self {
+        let changes = decision.write_set.iter();
+        let coverage = decision.coverage.iter();
+        Self {
+            changes: changes.map(|c| (c.path.as_str(), c)).collect(),
+            coverage: coverage.map(|c| (c.path.as_str(), c)).collect(),
+        }
     }
-    row.push_str(&format!(": {}\n", prose(&finding.message, Place::Line)));
-    let coverage = decision.coverage.iter().find(|c| c.path == path);
-    if let Some(coverage) = coverage {
-        row.push_str(&properties(coverage));
+
+    /// The path, its hunks, the properties that do not count, and the way out.
+    fn hole(&self, finding: &Finding) -> String {
+        let path = finding.path.as_deref().unwrap_or("");
+        let mut row = format!("- {}", code(path, Place::Line));
+        if let Some(change) = self.changes.get(path).filter(|c| !c.hunks.is_empty()) {
+            row.push_str(&format!(", {}", lines(&change.hunks)));
+        }
+        row.push_str(&format!(": {}\n", prose(&finding.message, Place::Line)));
+        if let Some(coverage) = self.coverage.get(path) {
+            row.push_str(&properties(coverage));
+        }
+        row.push_str(&mend(finding));
+        row
     }
-    row.push_str(&mend(finding));
-    row
 }
 
 /// "lines 10–13 and 20".

@@ -133,7 +133,7 @@ fn missing(coverage: &Coverage) -> String {
 /// A property and why it counts or does not.
 pub fn listed(property: &ListedProperty, place: Place) -> String {
     format!(
-        "{}: {}",
+        "{} · {}",
         code(&property.nodeid, place),
         prose(&state_and_why(property), place)
     )

@@ -68,10 +68,9 @@ impl Page {
     }
 
     fn verdict(&mut self, decision: &Decision) {
-        for line in wrap("", "  ", &headline(decision), self.style.width) {
-            let painted = self.painted(verdict_style(decision), &line);
-            self.line(&painted);
-        }
+        // One line whatever its length: programs look for it, and a terminal wraps it by itself.
+        let painted = self.painted(verdict_style(decision), &headline(decision));
+        self.line(&painted);
         if decision.verdict != Verdict::NotApplicable {
             self.wrapped("", "", &sentence(decision).replace('`', ""));
             self.about(decision);

@@ -533,7 +533,7 @@ fn the_summary_keeps_its_order() {
         "This must not be merged as it is: step 3 (fixture digests) decided",
         "| ➤ | 3. fixture digests | `refuse` |",
         "### Coverage by production path",
-        "| `src/a.rs` | `src/a.rs`, `team` | 0 / 1 | 1 live property: `tests/p.rs::t`: frozen: words |",
+        "| `src/a.rs` | `src/a.rs`, `team` | 0 / 1 | 1 live property: `tests/p.rs::t` · frozen: words |",
         "### Findings",
         "### Freezes that touch this patch",
         "<summary>Write-set: 1 production</summary>",
@@ -627,7 +627,7 @@ fn the_comment_exists_only_when_there_is_something_to_name() {
         "{comment}"
     );
     assert!(
-        comment.contains("  - `tests/p.rs::t`: frozen: words\n"),
+        comment.contains("  - `tests/p.rs::t` · frozen: words\n"),
         "{comment}"
     );
     decision.comments = CommentPolicy::Never;
