@@ -24,6 +24,7 @@ pub(super) const KEYS: &[&str] = &[
     "log.format",
     "public_url",
     "queue.concurrency",
+    "queue.lease_seconds",
 ];
 
 /// Keys that say the same thing in two ways: a higher layer's choice replaces a lower one's.

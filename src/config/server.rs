@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use url::Url;
 
@@ -62,6 +63,8 @@ pub struct ServerConfig {
     pub log_format: LogFormat,
     /// Jobs at once.
     pub concurrency: usize,
+    /// How long a job whose worker died stays taken before another takes it up.
+    pub lease: Duration,
 }
 
 /// Flags of the command line: (name without dashes, key, value).
@@ -117,6 +120,7 @@ impl ServerConfig {
             github: github(&layers, env)?,
             log_format: log_format(&layers)?,
             concurrency: concurrency(&layers)?,
+            lease: lease(&layers)?,
         })
     }
 }
@@ -185,6 +189,17 @@ fn concurrency(layers: &Layers) -> Result<usize, ConfigError> {
             _ => Err(setting.error("expected a number of jobs from 1 to 64")),
         }
     })
+}
+
+fn lease(layers: &Layers) -> Result<Duration, ConfigError> {
+    layers
+        .get("queue.lease_seconds")
+        .map_or(Ok(Duration::from_secs(60)), |setting| {
+            match setting.number()? {
+                seconds @ 1..=3600 => Ok(Duration::from_secs(seconds)),
+                _ => Err(setting.error("expected a number of seconds from 1 to 3600")),
+            }
+        })
 }
 
 fn github(layers: &Layers, env: &BTreeMap<String, String>) -> Result<GithubConfig, ConfigError> {

@@ -84,6 +84,7 @@ fn a_file_with_the_least_settings_is_enough() {
     assert_eq!(config.public_url, None);
     assert_eq!(config.log_format, LogFormat::Text);
     assert_eq!(config.concurrency, 4);
+    assert_eq!(config.lease, Duration::from_secs(60));
     assert_eq!(config.github.app_id, 12);
     assert_eq!(config.github.api_url.as_str(), "https://api.github.com/");
     assert_eq!(config.github.private_key.expose(), KEY);
@@ -190,6 +191,7 @@ fn a_value_that_cannot_be_used_names_its_place_and_what_was_expected() {
         ("queue.concurrency = 0", ":1: ", "1 to 64"),
         ("queue.concurrency = 65", ":1: ", "1 to 64"),
         ("queue.concurrency = -1", ":1: ", "out of range"),
+        ("queue.lease_seconds = 0", ":1: ", "1 to 3600"),
         ("queue.concurrency = '4'", ":1: ", "leave the quotes out"),
         ("queue = 4", ":1: ", "unknown key `queue`"),
         ("log.format = 'xml'", ":1: ", "text or json"),
