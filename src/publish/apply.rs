@@ -1,1 +1,491 @@
 //! Carries a plan out.
+//!
+//! Invariants: the evaluation's row is in the store before its check-run is asked for, and its id is
+//! the run's `external_id`; what an earlier attempt may have left is looked up before anything is made.
+//! The forge is the judge of how far an earlier attempt came: it knows whether the run is completed and
+//! how many annotations are on it.
+
+use crate::forge::ForgeError;
+use crate::forge::github::{
+    AnnotationRequest, CheckRun, CheckRunRequest, CheckStatus, Client, Comment, OutputRequest,
+};
+use crate::render::{self, Annotation, AnnotationLevel, COMMENT_MARKER, CheckOutput};
+use crate::store::{OpenEvaluation, RunKey, Store, StoreError, StoredComment};
+
+use super::plan::{Action, Conclusion, PostedComment, Published, Run, text_digest};
+
+/// Annotations in one request.
+const BATCH: usize = 50;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is kept of a decision beside its texts, as JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    pub decision: &'a str,
+    pub snapshot: Option<&'a str>,
+}
+
+/// The open run of one head under one name.
+#[derive(Debug, Clone)]
+struct OpenRun {
+    evaluation: String,
+    /// `None`: its creation was noted, but the forge has no such run.
+    run: Option<u64>,
+}
+
+/// Publishes for one pull request at one head under one check name.
+pub struct Publisher<'a> {
+    client: &'a Client,
+    store: &'a Store,
+    key: RunKey,
+    open: Option<OpenRun>,
+    published: Published,
+}
+
+impl<'a> Publisher<'a> {
+    /// Finds out what is on the forge already.
+    pub async fn resume(
+        client: &'a Client,
+        store: &'a Store,
+        key: RunKey,
+    ) -> Result<Self, PublishError> {
+        let comment = store.comment(&key.repo, key.pull).await?;
+        let mut publisher = Self {
+            client,
+            store,
+            open: None,
+            published: Published {
+                run: Run::None,
+                comment: comment.map(|comment| PostedComment {
+                    body: comment.body,
+                    minimized: comment.minimized,
+                }),
+            },
+            key,
+        };
+        publisher.find_open().await?;
+        if publisher.published.run == Run::None {
+            publisher.find_ended().await?;
+        }
+        Ok(publisher)
+    }
+
+    /// What is on the forge, as far as this publisher knows.
+    pub fn published(&self) -> &Published {
+        &self.published
+    }
+
+    async fn find_open(&mut self) -> Result<(), PublishError> {
+        let open = self
+            .store
+            .open_evaluations(&self.key.repo, self.key.pull)
+            .await?;
+        let Some(evaluation) = open.into_iter().find(|evaluation| {
+            evaluation.head == self.key.head && evaluation.check_name == self.key.check_name
+        }) else {
+            return Ok(());
+        };
+        let run = find_run(self.client, self.store, &evaluation).await?;
+        match &run {
+            Some(run) if run.status == "completed" => {
+                let conclusion = run.conclusion.as_deref().unwrap_or("unknown");
+                self.store
+                    .end_evaluation(&evaluation.id, conclusion)
+                    .await?;
+                return Ok(());
+            }
+            Some(run) => {
+                self.published.run = Run::Open {
+                    fingerprint: evaluation.fingerprint,
+                    sent: usize::try_from(run.output.annotations_count).unwrap_or(usize::MAX),
+                };
+            }
+            None => {}
+        }
+        self.open = Some(OpenRun {
+            evaluation: evaluation.id,
+            run: run.map(|run| run.id),
+        });
+        Ok(())
+    }
+
+    async fn find_ended(&mut self) -> Result<(), PublishError> {
+        let ended = self.store.ended_evaluation(&self.key).await?;
+        if let Some(ended) = ended.filter(|e| e.conclusion != Conclusion::Cancelled.name()) {
+            self.published.run = Run::Completed {
+                fingerprint: ended.fingerprint.unwrap_or_default(),
+            };
+        }
+        Ok(())
+    }
+
+    /// Shows that the evaluation has begun, unless a run is open already.
+    pub async fn start(&mut self) -> Result<(), PublishError> {
+        if matches!(self.published.run, Run::Open { .. }) {
+            return Ok(());
+        }
+        let open = self.note().await?;
+        let request = CheckRunRequest {
+            name: Some(self.key.check_name.clone()),
+            head_sha: Some(self.key.head.clone()),
+            external_id: Some(open.evaluation.clone()),
+            status: CheckStatus::InProgress,
+            conclusion: None,
+            output: None,
+        };
+        self.create(open, &request).await?;
+        self.published.run = Run::Open {
+            fingerprint: None,
+            sent: 0,
+        };
+        Ok(())
+    }
+
+    /// The evaluation's row: the open one, or a new one.
+    async fn note(&self) -> Result<OpenRun, PublishError> {
+        if let Some(open) = &self.open {
+            return Ok(open.clone());
+        }
+        let id = hex::encode(rand::random::<[u8; 16]>());
+        let evaluation = self.store.open_evaluation(&self.key, &id).await?;
+        Ok(OpenRun {
+            evaluation: evaluation.id,
+            run: evaluation.run_id,
+        })
+    }
+
+    async fn create(
+        &mut self,
+        mut open: OpenRun,
+        request: &CheckRunRequest,
+    ) -> Result<u64, PublishError> {
+        self.open = Some(open.clone());
+        let run = self.client.create_check_run(request).await?;
+        self.store.set_run_id(&open.evaluation, run.id).await?;
+        open.run = Some(run.id);
+        self.open = Some(open);
+        Ok(run.id)
+    }
+
+    /// Carries out one action.
+    pub async fn apply(
+        &mut self,
+        action: &Action,
+        record: Option<Record<'_>>,
+    ) -> Result<(), PublishError> {
+        match action {
+            Action::Abandon => {
+                let why = "Superseded by a newer evaluation of the same head.";
+                self.cancel(why).await?;
+            }
+            Action::Conclude {
+                conclusion,
+                output,
+                skip,
+                fingerprint,
+            } => {
+                self.conclude(*conclusion, output, *skip, fingerprint, record)
+                    .await?;
+            }
+            Action::CreateComment { .. }
+            | Action::EditComment { .. }
+            | Action::ReplaceComment { .. }
+            | Action::MinimizeComment => match self.comment(action).await {
+                // A locked conversation, or comments that are switched off: the check says it all.
+                Err(PublishError::Forge(
+                    error @ (ForgeError::Forbidden(_)
+                    | ForgeError::Gone(_)
+                    | ForgeError::NotFound(_)
+                    | ForgeError::Validation(_)),
+                )) => {
+                    tracing::warn!(%error, "the comment could not be written");
+                    return Ok(());
+                }
+                result => result?,
+            },
+        }
+        self.published = std::mem::take(&mut self.published).after(action);
+        Ok(())
+    }
+
+    /// Ends the run of an evaluation that could not be made. `reason` is for people.
+    pub async fn fail(&mut self, reason: &str) -> Result<(), PublishError> {
+        let fingerprint = format!("could-not-evaluate:{}", text_digest(reason));
+        if matches!(&self.published.run, Run::Completed { fingerprint: shown } if *shown == fingerprint)
+        {
+            return Ok(());
+        }
+        let action = Action::Conclude {
+            conclusion: Conclusion::Failure,
+            output: render::could_not_evaluate(reason),
+            skip: 0,
+            fingerprint,
+        };
+        self.apply(&action, None).await
+    }
+
+    /// Gives the open run up; nothing happens when there is none.
+    pub async fn cancel(&mut self, why: &str) -> Result<(), PublishError> {
+        if let Some(open) = self.open.take() {
+            end_cancelled(self.client, self.store, &open.evaluation, open.run, why).await?;
+        }
+        self.published.run = Run::None;
+        Ok(())
+    }
+
+    async fn conclude(
+        &mut self,
+        conclusion: Conclusion,
+        output: &CheckOutput,
+        skip: usize,
+        fingerprint: &str,
+        record: Option<Record<'_>>,
+    ) -> Result<(), PublishError> {
+        let open = self.note().await?;
+        let decision = record.map(|record| record.decision);
+        let snapshot = record.and_then(|record| record.snapshot);
+        self.store
+            .begin_publishing(
+                &open.evaluation,
+                fingerprint,
+                conclusion.name(),
+                (decision, snapshot),
+            )
+            .await?;
+        let rest = output.annotations.get(skip..).unwrap_or_default();
+        let mut batches: Vec<&[Annotation]> = rest.chunks(BATCH).collect();
+        let last = batches.pop().unwrap_or_default();
+        let evaluation = open.evaluation.clone();
+        let done = request(output, last, Some(conclusion));
+        let run = match open.run {
+            Some(run) => Some(run),
+            None => {
+                let first = match batches.is_empty() {
+                    true => done.clone(),
+                    false => request(output, batches.remove(0), None),
+                };
+                let first = CheckRunRequest {
+                    name: Some(self.key.check_name.clone()),
+                    head_sha: Some(self.key.head.clone()),
+                    external_id: Some(evaluation.clone()),
+                    ..first
+                };
+                let run = self.create(open, &first).await?;
+                (first.status == CheckStatus::InProgress).then_some(run)
+            }
+        };
+        if let Some(run) = run {
+            for batch in batches {
+                let part = request(output, batch, None);
+                self.client.update_check_run(run, &part).await?;
+            }
+            self.client.update_check_run(run, &done).await?;
+        }
+        self.store
+            .end_evaluation(&evaluation, conclusion.name())
+            .await?;
+        self.open = None;
+        Ok(())
+    }
+
+    async fn comment(&mut self, action: &Action) -> Result<(), PublishError> {
+        let stored = self.store.comment(&self.key.repo, self.key.pull).await?;
+        let changed = match (action, &stored) {
+            (Action::CreateComment { body } | Action::EditComment { body }, None) => {
+                return self.create_comment(body).await;
+            }
+            (Action::CreateComment { body } | Action::EditComment { body }, Some(comment)) => {
+                let edited = self.client.edit_comment(comment.id, body).await;
+                edited.map(|_| (text_digest(body), false))
+            }
+            (Action::ReplaceComment { body, minimized }, Some(comment)) => self
+                .client
+                .set_minimized(&comment.node_id, Some(body), *minimized)
+                .await
+                .map(|()| (text_digest(body), *minimized)),
+            (Action::MinimizeComment, Some(comment)) => self
+                .client
+                .set_minimized(&comment.node_id, None, true)
+                .await
+                .map(|()| (comment.body.clone(), true)),
+            _ => return Ok(()),
+        };
+        let Some(comment) = stored else {
+            return Ok(());
+        };
+        match changed {
+            Ok((body, minimized)) => {
+                let comment = StoredComment {
+                    body,
+                    minimized,
+                    ..comment
+                };
+                self.keep(Some(&comment)).await
+            }
+            // Somebody deleted it. What is still to be said gets a new one.
+            Err(ForgeError::NotFound(_) | ForgeError::Gone(_)) => {
+                self.keep(None).await?;
+                match action {
+                    Action::EditComment { body }
+                    | Action::CreateComment { body }
+                    | Action::ReplaceComment {
+                        body,
+                        minimized: false,
+                    } => self.create_comment(body).await,
+                    _ => Ok(()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn keep(&self, comment: Option<&StoredComment>) -> Result<(), PublishError> {
+        self.store
+            .put_comment(&self.key.repo, self.key.pull, comment)
+            .await?;
+        Ok(())
+    }
+
+    /// Makes the comment, unless an earlier attempt did whose answer was lost.
+    async fn create_comment(&self, body: &str) -> Result<(), PublishError> {
+        let app = self.client.app_id();
+        let found = self
+            .client
+            .find_comment(self.key.pull, |comment| is_ours(comment, app))
+            .await?;
+        let comment = match found {
+            Some(comment) if comment.body.as_deref() == Some(body) => comment,
+            Some(comment) => self.client.edit_comment(comment.id, body).await?,
+            None => self.client.create_comment(self.key.pull, body).await?,
+        };
+        let stored = StoredComment {
+            id: comment.id,
+            node_id: comment.node_id,
+            body: text_digest(body),
+            minimized: false,
+        };
+        self.keep(Some(&stored)).await
+    }
+}
+
+/// Ends every open evaluation of a pull request for which `why` has a reason, as cancelled.
+pub async fn cancel_evaluations(
+    client: &Client,
+    store: &Store,
+    key: (&crate::model::RepoName, crate::model::PrNumber),
+    why: impl Fn(&OpenEvaluation) -> Option<String>,
+) -> Result<(), PublishError> {
+    for evaluation in store.open_evaluations(key.0, key.1).await? {
+        if let Some(why) = why(&evaluation) {
+            let run = find_run(client, store, &evaluation).await?;
+            let open = run.filter(|run| run.status != "completed");
+            end_cancelled(client, store, &evaluation.id, open.map(|run| run.id), &why).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The forge's run of an evaluation that an earlier attempt left open.
+async fn find_run(
+    client: &Client,
+    store: &Store,
+    evaluation: &OpenEvaluation,
+) -> Result<Option<CheckRun>, PublishError> {
+    if let Some(id) = evaluation.run_id {
+        return match client.check_run(id).await {
+            Ok(run) => Ok(Some(run)),
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let runs = client
+        .check_runs(&evaluation.head, &evaluation.check_name)
+        .await?;
+    let found = runs
+        .into_iter()
+        .find(|run| run.external_id.as_ref() == Some(&evaluation.id));
+    if let Some(run) = &found {
+        store.set_run_id(&evaluation.id, run.id).await?;
+    }
+    Ok(found)
+}
+
+async fn end_cancelled(
+    client: &Client,
+    store: &Store,
+    evaluation: &str,
+    run: Option<u64>,
+    why: &str,
+) -> Result<(), PublishError> {
+    if let Some(run) = run {
+        let output = CheckOutput {
+            title: "Superseded".to_owned(),
+            summary: why.to_owned(),
+            annotations: Vec::new(),
+        };
+        let request = request(&output, &[], Some(Conclusion::Cancelled));
+        client.update_check_run(run, &request).await?;
+    }
+    store
+        .end_evaluation(evaluation, Conclusion::Cancelled.name())
+        .await?;
+    Ok(())
+}
+
+/// Written by this App's own bot and marked. Anybody can write the marker.
+fn is_ours(comment: &Comment, app: u64) -> bool {
+    comment.user.as_ref().is_some_and(|user| user.kind == "Bot")
+        && comment
+            .performed_via_github_app
+            .as_ref()
+            .is_some_and(|via| via.id == app)
+        && comment
+            .body
+            .as_deref()
+            .is_some_and(|body| body.starts_with(COMMENT_MARKER))
+}
+
+/// Without a conclusion the run stays in progress.
+fn request(
+    output: &CheckOutput,
+    annotations: &[Annotation],
+    conclusion: Option<Conclusion>,
+) -> CheckRunRequest {
+    CheckRunRequest {
+        name: None,
+        head_sha: None,
+        external_id: None,
+        status: match conclusion {
+            Some(_) => CheckStatus::Completed,
+            None => CheckStatus::InProgress,
+        },
+        conclusion: conclusion.map(Conclusion::name),
+        output: Some(OutputRequest {
+            title: output.title.clone(),
+            summary: output.summary.clone(),
+            annotations: annotations.iter().map(annotation).collect(),
+        }),
+    }
+}
+
+fn annotation(annotation: &Annotation) -> AnnotationRequest {
+    AnnotationRequest {
+        path: annotation.path.clone(),
+        start_line: annotation.start_line,
+        end_line: annotation.end_line,
+        annotation_level: match annotation.level {
+            AnnotationLevel::Notice => "notice",
+            AnnotationLevel::Warning => "warning",
+            AnnotationLevel::Failure => "failure",
+        },
+        title: annotation.title.clone(),
+        message: annotation.message.clone(),
+    }
+}

@@ -135,6 +135,11 @@ impl Store {
         Ok(self.inner.writer.begin_with("BEGIN IMMEDIATE").await?)
     }
 
+    /// The store's clock.
+    pub fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        self.inner.clock.now()
+    }
+
     /// The store's clock, as the tables keep it: Unix milliseconds.
     pub(crate) fn now_ms(&self) -> i64 {
         self.inner.clock.now().timestamp_millis()

@@ -249,9 +249,8 @@ impl Store {
         evaluation: &str,
         fingerprint: &str,
         conclusion: &str,
-        texts: Option<(&str, &str)>,
+        (decision, snapshot): (Option<&str>, Option<&str>),
     ) -> Result<(), StoreError> {
-        let (decision, snapshot) = texts.unzip();
         let mut tx = self.begin().await?;
         sqlx::query(
             "UPDATE evaluation SET fingerprint = ?2, conclusion = ?3, decision = ?4, snapshot = ?5,
