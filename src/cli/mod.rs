@@ -7,6 +7,7 @@
 mod check;
 mod decide;
 mod out;
+mod schema;
 mod verdict;
 
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Decide(decide::Args),
+    Schema(schema::Args),
 }
 
 impl Command {
@@ -63,6 +65,7 @@ impl Command {
         match self {
             Self::Check(args) => check::run(args),
             Self::Decide(args) => decide::run(args),
+            Self::Schema(args) => schema::run(args),
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod json;
 pub mod lock;
 pub mod map;
 pub(crate) mod reader;
+pub mod schema;
 pub(crate) mod yaml;
 
 /// Why a contract file is not one.

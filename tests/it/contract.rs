@@ -3,6 +3,7 @@
 mod locks;
 mod refusals;
 mod robust;
+mod schema;
 
 use std::collections::BTreeMap;
 
