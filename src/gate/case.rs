@@ -35,7 +35,7 @@ impl Touched<'_> {
 pub struct Case<'a> {
     pub snapshot: &'a Snapshot,
     pub reading: &'a Reading,
-    pub classes: &'a Classifier<'a>,
+    pub classes: &'a Classifier,
     /// The write-set, sorted by path; empty when it could not be had (that refuses by itself).
     pub touched: Vec<Touched<'a>>,
     pub judge: Judge,
@@ -48,7 +48,7 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub fn new(snapshot: &'a Snapshot, reading: &'a Reading, classes: &'a Classifier<'a>) -> Self {
+    pub fn new(snapshot: &'a Snapshot, reading: &'a Reading, classes: &'a Classifier) -> Self {
         let changes = snapshot.write_set.known().map_or(&[][..], Vec::as_slice);
         let mut touched: Vec<Touched<'_>> = changes
             .iter()

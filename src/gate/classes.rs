@@ -178,11 +178,11 @@ fn list(built_in: &[&str], configured: &[String]) -> GlobList {
 }
 
 /// Gives paths their class, by the base tip's configuration, lock roots and map.
-pub struct Classifier<'a> {
+pub struct Classifier {
     contract: BTreeSet<String>,
     ledgers: BTreeSet<String>,
     roots: Vec<String>,
-    map: PrefixIndex<'a>,
+    map: PrefixIndex,
     properties: GlobList,
     inline_properties: GlobList,
     harness: GlobList,
@@ -196,8 +196,8 @@ pub struct Classifier<'a> {
     ignored: GlobList,
 }
 
-impl<'a> Classifier<'a> {
-    pub fn new(config: &RepoConfig, roots: Vec<String>, map: Option<&'a HunkMap>) -> Self {
+impl Classifier {
+    pub fn new(config: &RepoConfig, roots: Vec<String>, map: Option<&HunkMap>) -> Self {
         let guarded = |layers: &[Layer]| -> BTreeSet<String> {
             layers
                 .iter()

@@ -56,13 +56,14 @@ pub fn is_opted_in(config: &BlobFact, exists: impl Fn(&str) -> bool) -> bool {
 /// What to look up for one set of contract files.
 pub struct Plan {
     reading: Reading,
+    classes: Classifier,
 }
 
 impl Plan {
     pub fn new(contract: &BTreeMap<Layer, ContractFile>) -> Self {
-        Self {
-            reading: Reading::new(contract),
-        }
+        let reading = Reading::new(contract);
+        let classes = reading.classifier();
+        Self { reading, classes }
     }
 
     /// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged
@@ -71,16 +72,18 @@ impl Plan {
         self.reading.roots()
     }
 
-    /// For questions about single paths. Make it once.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths {
-            classes: self.reading.classifier(),
-        }
+    /// Whether a change of this path needs its blob's first two bytes looked at (`#!`).
+    pub fn needs_shebang(&self, path: &str) -> bool {
+        matches!(self.classes.classify(path), Class::Other | Class::Note) && !is_code(path)
+    }
+
+    /// Whether hunks of this path are worth computing: it is of class production.
+    pub fn needs_hunks(&self, path: &str) -> bool {
+        self.classes.classify(path) == Class::Production
     }
 
     /// Facts about the merged tree; one pass over the listing.
     pub fn tree_facts(&self, listing: &[Listed<'_>]) -> TreeFacts {
-        let classes = self.reading.classifier();
         let mut paths: Vec<(&str, EntryKind)> =
             listing.iter().map(|file| (file.path, file.kind)).collect();
         // Lossy decoding can break the order of what git sorted.
@@ -98,7 +101,7 @@ impl Plan {
                 .get(at)
                 .is_some_and(|(path, _)| path.starts_with(prefix))
         };
-        let is_production = |path: &str| classes.classify(path) == Class::Production;
+        let is_production = |path: &str| self.classes.classify(path) == Class::Production;
         let (asked, dirs) = self.asked_files();
         let production = if self.contract_is_proposed() {
             paths
@@ -192,8 +195,7 @@ impl Plan {
                 }
             }
         };
-        let classes = self.reading.classifier();
-        for path in classes.contract_paths() {
+        for path in self.classes.contract_paths() {
             look_at(path);
         }
         for root in self.reading.roots() {
@@ -213,23 +215,6 @@ impl Plan {
         for (change, other) in write_set.iter_mut().zip(found) {
             change.collides_with = other;
         }
-    }
-}
-
-/// Questions about single paths.
-pub struct Paths<'a> {
-    classes: Classifier<'a>,
-}
-
-impl Paths<'_> {
-    /// Whether a change of this path needs its blob's first two bytes looked at (`#!`).
-    pub fn needs_shebang(&self, path: &str) -> bool {
-        matches!(self.classes.classify(path), Class::Other | Class::Note) && !is_code(path)
-    }
-
-    /// Whether hunks of this path are worth computing: it is of class production.
-    pub fn needs_hunks(&self, path: &str) -> bool {
-        self.classes.classify(path) == Class::Production
     }
 }
 

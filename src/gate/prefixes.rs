@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 /// Raw-string prefixes (protocol 3.4) with the positions of the rules that state them.
 #[derive(Debug, Default)]
-pub struct PrefixIndex<'a> {
-    by_prefix: HashMap<&'a str, Vec<usize>>,
+pub struct PrefixIndex {
+    by_prefix: HashMap<String, Vec<usize>>,
     /// Distinct lengths, ascending: a look-up makes one probe for each.
     lengths: Vec<usize>,
 }
 
-impl<'a> PrefixIndex<'a> {
-    pub fn new(prefixes: impl IntoIterator<Item = &'a str>) -> Self {
+impl PrefixIndex {
+    pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut index = Self::default();
         for (position, prefix) in prefixes.into_iter().enumerate() {
-            index.by_prefix.entry(prefix).or_default().push(position);
+            let rules = index.by_prefix.entry(prefix.to_owned()).or_default();
+            rules.push(position);
             index.lengths.push(prefix.len());
         }
         index.lengths.sort_unstable();

@@ -144,7 +144,7 @@ impl Reading {
 
     /// Classes always come from the base tip (protocol 5.3). A base without a map takes the
     /// proposed one: there is nothing else to go by when a repository opts in.
-    pub fn classifier(&self) -> Classifier<'_> {
+    pub fn classifier(&self) -> Classifier {
         let map = match &self.map.base {
             Read::Absent => self.map.merged().ready(),
             base => base.ready(),

@@ -52,7 +52,6 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     let opted_in = opted_in(&config, &base_files)?;
     let contract = contract::files(&repo, config, &base_files, merged_files.as_ref())?;
     let plan = facts::Plan::new(&contract);
-    let paths = plan.paths();
 
     let listing = match merged.known() {
         Some(id) => Some(Listing::of(&repo, *id)?),
@@ -64,7 +63,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     } else {
         let write_set = WriteSet {
             repo: &repo,
-            paths: &paths,
+            plan: &plan,
             base: &base_files,
             head: head_tree,
             bases: &trees_of(&repo, &bases)?,

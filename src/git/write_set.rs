@@ -8,13 +8,13 @@ use gix::bstr::{BString, ByteSlice as _};
 use super::error::GitError;
 use super::tree::{Differences, Leaf, Sides, Tree, differences};
 use super::{hunks, parallel, renames};
-use crate::gate::facts::Paths;
+use crate::gate::facts::Plan;
 use crate::model::{Change, ChangeStatus};
 
 /// What the write-set is made from.
 pub(super) struct WriteSet<'a, 'repo> {
     pub repo: &'repo gix::Repository,
-    pub paths: &'a Paths<'a>,
+    pub plan: &'a Plan,
     pub base: &'a Tree<'repo>,
     /// Head's own tree.
     pub head: ObjectId,
@@ -47,7 +47,7 @@ impl WriteSet<'_, '_> {
         let old_paths = self.renames(&places)?;
         let rows: Vec<(&BString, &Place)> = places.iter().collect();
         let details = Details {
-            paths: self.paths,
+            plan: self.plan,
             patch: &patch,
             old_paths: &old_paths,
         };
@@ -129,7 +129,7 @@ impl WriteSet<'_, '_> {
 
 /// What is looked up for each path on its own, on any thread.
 struct Details<'a> {
-    paths: &'a Paths<'a>,
+    plan: &'a Plan,
     /// From the first merge base to head.
     patch: &'a Differences,
     /// New path → old path.
@@ -145,7 +145,7 @@ impl Details<'_> {
     ) -> Result<Change, GitError> {
         let (patch, old_path) = (self.patch, self.old_paths.get(path));
         let text = path.to_str_lossy().into_owned();
-        let hunks = if self.paths.needs_hunks(&text) {
+        let hunks = if self.plan.needs_hunks(&text) {
             let old = patch
                 .get(old_path.unwrap_or(path))
                 .and_then(|sides| sides.old);
@@ -155,7 +155,7 @@ impl Details<'_> {
             Vec::new()
         };
         let shebang = match place.merged {
-            Some(leaf) if leaf.kind.is_regular() && self.paths.needs_shebang(&text) => {
+            Some(leaf) if leaf.kind.is_regular() && self.plan.needs_shebang(&text) => {
                 begins_with_shebang(repo, leaf.id)?
             }
             _ => false,

@@ -56,7 +56,7 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
 /// One map on one merged tree.
 struct Coverer<'a> {
     map: &'a HunkMap,
-    index: PrefixIndex<'a>,
+    index: PrefixIndex,
     liveness: Liveness<'a>,
 }
 

@@ -1,1 +1,7 @@
+//! The gate on hand-made Snapshots: every row of both tables of protocol 5, and its properties.
 
+mod kinds;
+mod laws;
+mod rules;
+mod scene;
+mod verdicts;
