@@ -302,7 +302,8 @@ pub struct Coverage {
     pub rules: Vec<String>,
     /// Live properties (distinct functions) that are needed.
     pub min_live: u64,
-    /// Live properties (distinct functions) that there are.
+    /// Live properties (distinct functions) that there are: of all matching rules together, or of the
+    /// one that falls short of its own `min_live`. A hole is where this is less than `min_live`.
     pub live: u64,
     pub properties: Vec<ListedProperty>,
 }

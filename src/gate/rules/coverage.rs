@@ -109,29 +109,29 @@ impl<'a> Coverer<'a> {
             .map(|id| (id, self.liveness.of(id)))
             .collect();
         let live = Self::live_functions(&states, states.keys().copied());
-        let min_live = rules
+        let shortfall = rules.iter().find_map(|rule| {
+            let min = rule.min_live?;
+            let own = Self::live_functions(&states, &rule.live_properties);
+            (own < min).then_some((rule, min, own))
+        });
+        let hole = match shortfall {
+            _ if rules.is_empty() => None,
+            _ if live == 0 => Some(format!(
+                "none of the {} listed properties is live",
+                states.len()
+            )),
+            Some((rule, min, own)) => Some(format!(
+                "the rule {} needs {min} live properties of its own and has {own}",
+                rule.path_prefix
+            )),
+            None => None,
+        };
+        let least = rules
             .iter()
             .filter_map(|rule| rule.min_live)
             .max()
             .unwrap_or(1);
-        let short_rule = rules.iter().find_map(|rule| {
-            let min = rule.min_live?;
-            let own = Self::live_functions(&states, &rule.live_properties);
-            (own < min).then(|| {
-                let prefix = &rule.path_prefix;
-                format!("the rule {prefix} needs {min} live properties of its own and has {own}")
-            })
-        });
-        let hole = if rules.is_empty() {
-            None
-        } else if live == 0 {
-            Some(format!(
-                "none of the {} listed properties is live",
-                states.len()
-            ))
-        } else {
-            short_rule
-        };
+        let (min_live, counted) = shortfall.map_or((least, live), |(_, min, own)| (min, own));
         let longest = rules.last().map(|rule| rule.path_prefix.as_str());
         let own_rules = rules
             .iter()
@@ -149,7 +149,7 @@ impl<'a> Coverer<'a> {
                 path: path.to_owned(),
                 rules: prefixes,
                 min_live,
-                live,
+                live: counted,
                 properties: states.into_values().collect(),
             },
             hole,
