@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::gate::facts::Paths;
+use crate::gate::facts::Plan;
 use crate::model::{Change, ChangeStatus, Entry, Sha};
 
 use super::super::patch::hunks;
@@ -147,7 +147,7 @@ pub(super) fn needs_head(base: &Listing, merged: Option<&Listing>, patch: &Patch
 }
 
 /// Every change, sorted by path; shebangs and collisions are not looked up yet.
-pub(super) fn changes(sources: &Sources<'_>, paths: &Paths<'_>) -> Vec<Change> {
+pub(super) fn changes(sources: &Sources<'_>, plan: &Plan) -> Vec<Change> {
     let mut places: BTreeMap<&str, Place<'_>> = BTreeMap::new();
     if let Some(merged) = sources.merged {
         for (path, (old, new)) in differences(sources.base, merged) {
@@ -181,7 +181,7 @@ pub(super) fn changes(sources: &Sources<'_>, paths: &Paths<'_>) -> Vec<Change> {
                 base: place.base.map(Item::entry),
                 merged: place.merged.clone(),
                 hunks: match text {
-                    Some(text) if paths.needs_hunks(path) => hunks(text),
+                    Some(text) if plan.needs_hunks(path) => hunks(text),
                     _ => Vec::new(),
                 },
                 shebang: false,
@@ -242,7 +242,6 @@ mod tests {
 
     use super::super::listing::tests::listing;
     use super::*;
-    use crate::gate::facts::Plan;
     use crate::model::{BlobFact, ContractFile, Layer};
 
     fn file(status: &str, name: &str, old: Option<&str>, n: u8) -> ListedFile {
@@ -285,7 +284,7 @@ mod tests {
             head,
             patch: &patch,
         };
-        changes(&sources, &plan.paths())
+        changes(&sources, &plan)
             .into_iter()
             .map(|change| (change.path, change.status, change.old_path))
             .collect()

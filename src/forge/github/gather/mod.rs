@@ -385,7 +385,7 @@ impl Gatherer<'_> {
             head: head.as_ref(),
             patch: &patch,
         };
-        Ok(Fact::Known(changes::changes(&sources, &plan.paths())))
+        Ok(Fact::Known(changes::changes(&sources, plan)))
     }
 
     /// Attribute files, fixtures and what may begin with `#!`, in one round.
@@ -400,12 +400,11 @@ impl Gatherer<'_> {
             return Ok(Objects::default());
         };
         let attributes = objects::attribute_items(listing, fixtures);
-        let paths = plan.paths();
         let scripts = write_set
             .known()
             .into_iter()
             .flatten()
-            .filter(|change| paths.needs_shebang(&change.path))
+            .filter(|change| plan.needs_shebang(&change.path))
             .filter_map(|change| listing.get(&change.path));
         let hashed: Vec<&Item> = fixtures
             .iter()
@@ -419,11 +418,10 @@ impl Gatherer<'_> {
 
 /// Fills in [`Change::shebang`].
 fn probe(changes: &mut [Change], plan: &facts::Plan, objects: &Objects) {
-    let paths = plan.paths();
     for change in changes {
         if let Some(entry) = &change.merged
             && entry.kind.is_regular()
-            && paths.needs_shebang(&change.path)
+            && plan.needs_shebang(&change.path)
         {
             change.shebang = objects.has_shebang(&entry.id);
         }
