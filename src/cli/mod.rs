@@ -6,6 +6,8 @@
 
 mod check;
 mod decide;
+mod digest;
+mod lock;
 mod out;
 mod schema;
 mod verdict;
@@ -57,6 +59,8 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Decide(decide::Args),
+    Digest(digest::Args),
+    Lock(lock::Args),
     Schema(schema::Args),
 }
 
@@ -65,6 +69,8 @@ impl Command {
         match self {
             Self::Check(args) => check::run(args),
             Self::Decide(args) => decide::run(args),
+            Self::Digest(args) => digest::run(args),
+            Self::Lock(args) => lock::run(args),
             Self::Schema(args) => schema::run(args),
         }
     }

@@ -29,6 +29,16 @@ pub fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }
 
+/// Writes `warning: …` to stderr.
+pub fn warning(message: &str) {
+    let message = visible(message);
+    let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {message}");
+}
+
+const WARNING: anstyle::Style = anstyle::Style::new()
+    .bold()
+    .fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Yellow)));
+
 const ERROR: anstyle::Style = anstyle::Style::new()
     .bold()
     .fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Red)));

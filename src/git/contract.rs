@@ -45,7 +45,7 @@ pub(super) fn files(
 }
 
 /// What stands at a place; its size is known before it is read.
-fn blob(repo: &gix::Repository, place: Place) -> BlobFact {
+pub(super) fn blob(repo: &gix::Repository, place: Place) -> BlobFact {
     let leaf = match place {
         Place::Nothing => return BlobFact::Absent,
         Place::Directory(_) => return BlobFact::NotRegular("a directory".to_owned()),

@@ -10,6 +10,7 @@ mod cache;
 mod contract;
 mod digests;
 mod error;
+mod files;
 pub(crate) mod fixtures;
 mod gather;
 mod history;
@@ -24,4 +25,5 @@ mod tree;
 mod write_set;
 
 pub use error::GitError;
+pub use files::Files;
 pub use gather::{Request, gather};

@@ -292,7 +292,8 @@ impl Listing {
         (self.text[start as usize..end as usize].as_bstr(), leaf)
     }
 
-    /// The part of the listing below a directory (without a final `/`), or the file of that name.
+    /// The part of the listing below a directory (without a final `/`), or the file of that name; all of
+    /// it for the empty path.
     pub fn below(&self, directory: &BStr) -> impl Iterator<Item = (&BStr, Leaf)> {
         let start = self.items.partition_point(|item| {
             self.text[item.0 as usize..item.1 as usize].as_bstr() < directory
@@ -301,7 +302,9 @@ impl Listing {
             .map(|at| self.get(at))
             .take_while(move |(path, _)| path.starts_with(directory))
             .filter(move |(path, _)| {
-                path.len() == directory.len() || path.get(directory.len()) == Some(&b'/')
+                directory.is_empty()
+                    || path.len() == directory.len()
+                    || path.get(directory.len()) == Some(&b'/')
             })
     }
 

@@ -264,6 +264,17 @@ pub struct BlobDigest {
     pub lfs_oid: Option<FileDigest>,
 }
 
+impl BlobDigest {
+    /// The digest that stands for a file: a canonical LFS pointer where attributes give `filter=lfs`
+    /// stands for the bytes that it points to (protocol section 4).
+    pub fn of_file(&self, lfs: bool) -> &FileDigest {
+        match &self.lfs_oid {
+            Some(oid) if lfs => oid,
+            _ => &self.sha256,
+        }
+    }
+}
+
 /// One entry under a fixtures root of the merged tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixtureEntry {

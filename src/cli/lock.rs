@@ -1,0 +1,320 @@
+//! `frostline lock`: writes or verifies the fixture lock from the bytes that git stores.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::{Outcome, out};
+use crate::config::repo::{self, RepoConfig};
+use crate::contract::lock::{self, Lock};
+use crate::git::Files;
+use crate::model::{BlobDigest, BlobFact, Fact, FileDigest, FixtureEntry, Layer};
+use crate::render::visible;
+
+/// Where fixtures are when no lock says so.
+const DEFAULT_ROOT: &str = "tests/fixtures";
+/// So many problems are listed one by one.
+const MOST_LISTED: usize = 200;
+
+/// Write or verify the fixture lock
+///
+/// The digests are of the bytes that git stores for what is staged (or for a commit, with --rev), not of
+/// what line-ending conversion or another filter made of them in the work tree. Stage fixtures first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status:
+  0  written; or, for verify, every fixture matches
+  1  verify: the lock and the fixtures differ
+  2  the command could not do its work
+
+Examples:
+  git add tests/fixtures && frostline lock write
+  frostline lock verify --rev HEAD")]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Write the lock into the work tree; a run that changes nothing leaves the file as it is
+    Write(Options),
+    /// Compare the lock with the fixtures
+    Verify(Options),
+}
+
+#[derive(Debug, clap::Args)]
+struct Options {
+    /// The repository, or any folder in it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    repo: PathBuf,
+
+    /// The commit whose fixtures count [default: what is staged]
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+}
+
+impl Options {
+    fn files(&self) -> anyhow::Result<Files> {
+        Ok(match &self.rev {
+            Some(revision) => Files::at_revision(&self.repo, revision)?,
+            None => Files::staged(&self.repo)?,
+        })
+    }
+}
+
+pub fn run(args: Args) -> Outcome {
+    match args.action {
+        Action::Write(options) => write(&options.files()?),
+        Action::Verify(options) => verify(&options.files()?),
+    }
+}
+
+fn write(files: &Files) -> Outcome {
+    let path = lock_path(files)?;
+    let Some(root) = files.work_tree() else {
+        bail!("a bare repository has no work tree to write {path} to; run this in a clone of it");
+    };
+    let target = target_in(&root, &path)?;
+    let existing = match std::fs::read(&target) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
+    };
+    let old = match &existing {
+        Some(bytes) => {
+            lock::parse(&path, bytes).context("mend or delete the lock that is there")?
+        }
+        None => Lock {
+            roots: vec![DEFAULT_ROOT.to_owned()],
+            ..Lock::default()
+        },
+    };
+    let new = pinned(files, &old.roots)?;
+    ensure!(
+        !new.is_empty(),
+        "{} holds no file below {}; stage fixtures with `git add` first, or set fixtures_root in {path}",
+        files.name(),
+        old.roots.join(", ")
+    );
+    let bytes = lock::write(existing.as_deref(), &old.roots, &new);
+    if existing.as_deref() == Some(bytes.as_slice()) {
+        out::print(&format!("{path} is up to date: {} fixtures\n", new.len()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    replace(&target, &bytes).with_context(|| format!("cannot write {path}"))?;
+    out::print(&format!("wrote {path}: {}\n", tally(&old, &new)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tally(old: &Lock, new: &BTreeMap<String, FileDigest>) -> String {
+    let added = new
+        .keys()
+        .filter(|path| !old.files.contains_key(*path))
+        .count();
+    let removed = old
+        .files
+        .keys()
+        .filter(|path| !new.contains_key(*path))
+        .count();
+    let changed = new
+        .iter()
+        .filter(|(path, digest)| {
+            old.files
+                .get(*path)
+                .is_some_and(|row| row.digest != **digest)
+        })
+        .count();
+    format!(
+        "{} fixtures, {added} added, {changed} changed, {removed} removed",
+        new.len()
+    )
+}
+
+/// The digest of every fixture; all of them can be pinned, or none is.
+fn pinned(files: &Files, roots: &[String]) -> anyhow::Result<BTreeMap<String, FileDigest>> {
+    let entries = files.below(roots)?;
+    let digests = files.digests(&entries);
+    let mut pinned = BTreeMap::new();
+    for entry in &entries {
+        let path = visible(&entry.path);
+        if let Some(why) = &entry.opaque {
+            bail!(
+                "{path} cannot be pinned: {why}; make it a plain file under plain attributes, or move it out of the fixtures root"
+            );
+        }
+        match digests.get(&entry.id) {
+            Some(Fact::Known(digest)) => {
+                pinned.insert(entry.path.clone(), digest.of_file(entry.lfs).clone());
+            }
+            other => bail!("{path} cannot be pinned: {}", why_not(other)),
+        }
+    }
+    Ok(pinned)
+}
+
+fn why_not(fact: Option<&Fact<BlobDigest>>) -> &str {
+    fact.and_then(Fact::why_not)
+        .unwrap_or("its bytes were not read")
+}
+
+fn verify(files: &Files) -> Outcome {
+    let path = lock_path(files)?;
+    let lock = match files.read(&path)? {
+        BlobFact::Content { bytes, .. } => lock::parse(&path, &bytes.0)?,
+        BlobFact::Absent => bail!(
+            "{} has no {path}; write it with `frostline lock write` and `git add` it",
+            files.name()
+        ),
+        other => bail!(
+            "{path} in {} cannot be read: {}",
+            files.name(),
+            unread(&other)
+        ),
+    };
+    let entries = files.below(&lock.roots)?;
+    let digests = files.digests(&entries);
+    let mut problems: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| problem(&lock, entry, digests.get(&entry.id)))
+        .collect();
+    let present: std::collections::BTreeSet<&str> =
+        entries.iter().map(|entry| entry.path.as_str()).collect();
+    let missing = lock
+        .files
+        .keys()
+        .filter(|path| !present.contains(path.as_str()));
+    problems.extend(missing.map(|path| format!("missing   {}", visible(path))));
+    report(files, &path, &problems, entries.len())
+}
+
+fn report(files: &Files, path: &str, problems: &[String], fixtures: usize) -> Outcome {
+    if problems.is_empty() {
+        out::print(&format!(
+            "{path} matches {}: {fixtures} fixtures\n",
+            files.name()
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for problem in problems.iter().take(MOST_LISTED) {
+        text.push_str(problem);
+        text.push('\n');
+    }
+    if problems.len() > MOST_LISTED {
+        text.push_str(&format!("… and {} more\n", problems.len() - MOST_LISTED));
+    }
+    text.push_str(&format!(
+        "{path} does not match {}: {} of {fixtures} fixtures and {} rows differ; look at the bytes, then run `frostline lock write`\n",
+        files.name(),
+        problems.iter().filter(|problem| !problem.starts_with("missing")).count(),
+        problems.iter().filter(|problem| problem.starts_with("missing")).count(),
+    ));
+    out::print(&text)?;
+    Ok(ExitCode::from(1))
+}
+
+/// What is wrong with one fixture; a line.
+fn problem(lock: &Lock, entry: &FixtureEntry, digest: Option<&Fact<BlobDigest>>) -> Option<String> {
+    let path = visible(&entry.path);
+    if let Some(why) = &entry.opaque {
+        return Some(format!("opaque    {path}: {why}"));
+    }
+    let Some(row) = lock.files.get(&entry.path) else {
+        return Some(format!("unlocked  {path}"));
+    };
+    let Some(Fact::Known(digest)) = digest else {
+        return Some(format!("unread    {path}: {}", why_not(digest)));
+    };
+    let found = digest.of_file(entry.lfs);
+    if *found == row.digest {
+        return None;
+    }
+    let hint = if digest.lf_sha256.as_ref() == Some(&row.digest) {
+        " (only line endings differ)"
+    } else {
+        ""
+    };
+    Some(format!(
+        "differs   {path}: {found}, locked {}{hint}",
+        row.digest
+    ))
+}
+
+/// Where the lock lives by the configuration of these files.
+fn lock_path(files: &Files) -> anyhow::Result<String> {
+    let path = Layer::Config.default_path();
+    let config = match files.read(path)? {
+        BlobFact::Absent => RepoConfig::default(),
+        BlobFact::Content { bytes, .. } => repo::parse(path, &bytes.0)?,
+        other => bail!(
+            "{path} in {} cannot be read: {}",
+            files.name(),
+            unread(&other)
+        ),
+    };
+    match config.layer_path(Layer::Lock) {
+        Some(path) => Ok(path.to_owned()),
+        None => {
+            bail!("{path} switches the fixture lock off; remove `lock: off` from its `contract:`")
+        }
+    }
+}
+
+fn unread(fact: &BlobFact) -> String {
+    match fact {
+        BlobFact::Absent => "it is not there".to_owned(),
+        BlobFact::NotRegular(what) => format!("it is {what}"),
+        BlobFact::TooLarge(bytes) => {
+            format!("it has {bytes} bytes, more than a contract file may have")
+        }
+        BlobFact::Unavailable(why) => why.clone(),
+        BlobFact::Content { .. } => "it was read".to_owned(),
+    }
+}
+
+/// The lock's file in the work tree. A link on the way could lead out of it.
+fn target_in(root: &Path, path: &str) -> anyhow::Result<PathBuf> {
+    let mut target = root.to_owned();
+    for part in path.split('/') {
+        target.push(part);
+        let is_link = std::fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink());
+        ensure!(
+            !is_link,
+            "{} is a symlink, and the lock is never written through one; put a folder or file there",
+            target.display()
+        );
+    }
+    Ok(target)
+}
+
+/// Writes beside the file and renames, so that it is never there in part.
+fn replace(target: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = target.parent().unwrap_or(target);
+    std::fs::create_dir_all(folder)?;
+    let permissions = std::fs::metadata(target).map(|meta| meta.permissions());
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.flush()?;
+    match permissions {
+        Ok(permissions) => file.as_file().set_permissions(permissions)?,
+        Err(_) => readable_by_all(file.as_file())?,
+    }
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// A temporary file is its owner's alone; a file of a work tree is not.
+#[cfg(unix)]
+fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_: &std::fs::File) -> std::io::Result<()> {
+    Ok(())
+}

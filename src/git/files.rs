@@ -1,0 +1,149 @@
+//! The files of one commit, or those that are staged, for commands that pin or print digests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::index::entry::{Mode, Stage};
+
+use super::cache::Cache;
+use super::error::{GitError, one_line};
+use super::tree::{Listing, Tree, tree_of};
+use super::{contract, digests, fixtures, open};
+use crate::model::{BlobDigest, BlobFact, Fact, FixtureEntry, Sha};
+
+/// The files of one tree of a local repository. What a checkout made of them does not matter.
+pub struct Files {
+    repo: gix::Repository,
+    tree: ObjectId,
+    name: String,
+}
+
+impl Files {
+    /// What `revision` holds in the repository around `folder`.
+    ///
+    /// # Errors
+    /// When there is no repository, or the revision names no commit.
+    pub fn at_revision(folder: &Path, revision: &str) -> Result<Self, GitError> {
+        let repo = open::open(folder)?;
+        let tree = tree_of(&repo, open::commit(&repo, revision)?)?;
+        let name = revision.to_owned();
+        Ok(Self { repo, tree, name })
+    }
+
+    /// What is staged for the next commit; what `HEAD` holds where there is no work tree.
+    ///
+    /// # Errors
+    /// When there is no repository, or a path is in conflict.
+    pub fn staged(folder: &Path) -> Result<Self, GitError> {
+        let repo = open::open(folder)?;
+        if repo.workdir().is_none() {
+            return Self::at_revision(folder, "HEAD");
+        }
+        let tree = index_tree(&repo)?;
+        let name = "the index".to_owned();
+        Ok(Self { repo, tree, name })
+    }
+
+    /// "HEAD", "the index": for sentences.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The work tree's root, which paths are relative to.
+    pub fn work_tree(&self) -> Option<PathBuf> {
+        self.repo.workdir().map(Path::to_owned)
+    }
+
+    /// A file that may be of the contract.
+    ///
+    /// # Errors
+    /// When a tree cannot be read; an unreadable file is a fact.
+    pub fn read(&self, path: &str) -> Result<BlobFact, GitError> {
+        let place = Tree::new(&self.repo, self.tree).at(BStr::new(path))?;
+        Ok(contract::blob(&self.repo, place))
+    }
+
+    /// Every entry at or below the paths, with what this tree's attributes say; sorted by path. The
+    /// empty path is the whole tree.
+    ///
+    /// # Errors
+    /// When a tree or an attribute file cannot be read.
+    pub fn below(&self, paths: &[String]) -> Result<Vec<FixtureEntry>, GitError> {
+        let listing = Listing::of(&self.repo, self.tree)?;
+        fixtures::list(&self.repo, self.tree, &listing, paths)
+    }
+
+    /// Digests by blob id of those entries that are regular files, whatever attributes say.
+    pub fn digests(&self, entries: &[FixtureEntry]) -> BTreeMap<Sha, Fact<BlobDigest>> {
+        let plain: Vec<FixtureEntry> = entries
+            .iter()
+            .map(|entry| FixtureEntry {
+                opaque: None,
+                ..entry.clone()
+            })
+            .collect();
+        let mut cache = Cache::open(&self.repo, true);
+        let (digests, _) = digests::of(&self.repo, &plain, &mut cache);
+        cache.save();
+        digests
+    }
+
+    /// The bytes of a blob.
+    ///
+    /// # Errors
+    /// When the object cannot be read.
+    pub fn bytes(&self, id: &Sha) -> Result<Vec<u8>, GitError> {
+        let unreadable = |why: String| GitError::object(format!("blob {id}"), why);
+        let object = ObjectId::from_hex(id.as_str().as_bytes())
+            .map_err(|error| unreadable(error.to_string()))?;
+        let blob = self
+            .repo
+            .find_blob(object)
+            .map_err(|error| unreadable(one_line(error)))?;
+        Ok(blob.detach().data)
+    }
+}
+
+/// The tree that a commit of the index would have; kept in memory.
+fn index_tree(repo: &gix::Repository) -> Result<ObjectId, GitError> {
+    let unreadable = |error| GitError::object("the index", error);
+    let index = repo.index_or_empty().map_err(unreadable)?;
+    let mut editor = repo.empty_tree().edit().map_err(unreadable)?.detach();
+    for entry in index.entries() {
+        let path = entry.path(&index);
+        if entry.stage() != Stage::Unconflicted {
+            return Err(GitError::object(
+                format!("{path:?} in the index"),
+                "it is in conflict; resolve it and `git add` it",
+            ));
+        }
+        if entry.mode == Mode::DIR {
+            return Err(GitError::object(
+                format!("{path:?} in the index"),
+                "the index is sparse; run `git sparse-checkout disable`, or name a commit with --rev",
+            ));
+        }
+        // `git add --intent-to-add` stages no content.
+        if entry
+            .flags
+            .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+        {
+            continue;
+        }
+        let Some(mode) = entry.mode.to_tree_entry_mode() else {
+            continue;
+        };
+        editor
+            .upsert(
+                path.split_str(b"/").map(|part| part.as_bstr()),
+                mode.kind(),
+                entry.id,
+            )
+            .map_err(unreadable)?;
+    }
+    editor
+        .write(|tree| repo.write_object(tree).map(gix::Id::detach))
+        .map_err(unreadable)
+}
