@@ -41,6 +41,8 @@ pub(super) fn open(folder: &Path) -> Result<gix::Repository, GitError> {
     })?;
     let mut repository = repository.to_thread_local().with_object_memory();
     repository.objects.ignore_replacements = true;
+    // Places of objects in their packs are asked for, and stay what they are.
+    repository.objects.prevent_pack_unload();
     Ok(repository)
 }
 
