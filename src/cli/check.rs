@@ -7,6 +7,7 @@ use chrono::Utc;
 use clap::ValueEnum;
 
 use super::Outcome;
+use super::progress::Progress;
 use super::verdict::{self, Format};
 use crate::gate;
 use crate::git;
@@ -83,6 +84,7 @@ impl AuthorOption {
 }
 
 pub fn run(args: Args) -> Outcome {
+    let progress = Progress::start("reading the repository");
     let snapshot = git::gather(&git::Request {
         repo: args.repo,
         base: args.base,
@@ -94,7 +96,9 @@ pub fn run(args: Args) -> Outcome {
     if let Some(path) = &args.snapshot_out {
         write(path, &snapshot)?;
     }
-    verdict::show(&gate::decide(&snapshot), args.format)
+    let decision = gate::decide(&snapshot);
+    drop(progress);
+    verdict::show(&decision, args.format)
 }
 
 fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@ mod digest;
 mod lock;
 mod out;
 mod schema;
+mod progress;
 mod verdict;
 
 use std::process::ExitCode;
