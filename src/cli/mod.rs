@@ -9,8 +9,8 @@ mod decide;
 mod digest;
 mod lock;
 mod out;
-mod schema;
 mod progress;
+mod schema;
 mod verdict;
 
 use std::process::ExitCode;
