@@ -8,6 +8,7 @@ mod check;
 mod decide;
 mod digest;
 mod lock;
+mod demo;
 mod out;
 mod progress;
 mod schema;
@@ -63,6 +64,7 @@ enum Command {
     Digest(digest::Args),
     Lock(lock::Args),
     Schema(schema::Args),
+    Demo(demo::Args),
 }
 
 impl Command {
@@ -73,6 +75,7 @@ impl Command {
             Self::Digest(args) => digest::run(args),
             Self::Lock(args) => lock::run(args),
             Self::Schema(args) => schema::run(args),
+            Self::Demo(args) => demo::run(args),
         }
     }
 }

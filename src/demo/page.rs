@@ -1,7 +1,7 @@
 //! Markdown as a reader of the forge's page would see it, in the plain text of a terminal.
 
 use anstyle::{Effects, Style};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Table, TableComponent, presets};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,8 +9,8 @@ use crate::render::TextStyle;
 
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 
-/// Renders `markdown` for a terminal. What the forge would hide from a reader (comments, folded parts'
-/// markup) is left out; folded parts appear unfolded.
+/// Renders `markdown` for a terminal. What the forge does not show at first is left out: comments, and all
+/// but the title of a folded part.
 pub fn page(markdown: &str, style: TextStyle) -> String {
     let mut page = Page {
         style,
@@ -19,6 +19,7 @@ pub fn page(markdown: &str, style: TextStyle) -> String {
         indent: 0,
         table: None,
         row: Vec::new(),
+        folded: false,
     };
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         page.take(event);
@@ -37,14 +38,17 @@ struct Page {
     indent: usize,
     table: Option<Table>,
     row: Vec<String>,
+    /// Inside a folded part.
+    folded: bool,
 }
 
 impl Page {
     fn take(&mut self, event: Event<'_>) {
         match event {
+            Event::Html(html) | Event::InlineHtml(html) => self.html(&html),
+            _ if self.folded => {}
             Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
             Event::SoftBreak | Event::HardBreak => self.text.push(' '),
-            Event::Html(html) | Event::InlineHtml(html) => self.html(&html),
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
             _ => {}
@@ -61,7 +65,9 @@ impl Page {
             Tag::Table(_) => {
                 let mut table = Table::new();
                 table
-                    .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+                    .load_preset(presets::NOTHING)
+                    .set_style(TableComponent::HeaderLines, '─')
+                    .set_style(TableComponent::MiddleHeaderIntersections, '─')
                     .set_content_arrangement(ContentArrangement::Dynamic)
                     .set_width(u16::try_from(self.style.width).unwrap_or(u16::MAX));
                 self.table = Some(table);
@@ -114,11 +120,16 @@ impl Page {
 
     /// Of HTML only the title of a folded part is for readers.
     fn html(&mut self, html: &str) {
+        if html.contains("<details>") {
+            self.end_block();
+            self.folded = true;
+        }
         if let Some((_, rest)) = html.split_once("<summary>") {
             let title = rest.split("</summary>").next().unwrap_or_default();
-            let title: String = title.replace("<b>", "").replace("</b>", "");
-            self.end_block();
-            self.heading(&title);
+            self.out.push_str(&format!("▸ {title}\n"));
+        }
+        if html.contains("</details>") {
+            self.folded = false;
         }
     }
 
@@ -193,8 +204,8 @@ mod tests {
             text.contains("- first item that is long enough to need\n  a second line\n  - inner\n"),
             "{text}"
         );
-        assert!(text.contains("Write-set\nproduction: src/a.py\n"), "{text}");
-        for mark in ["hidden", "**", "`", "<", "---|"] {
+        assert!(text.contains("▸ Write-set\n"), "{text}");
+        for mark in ["hidden", "production", "**", "`", "<", "---|"] {
             assert!(!text.contains(mark), "{mark} in {text}");
         }
     }

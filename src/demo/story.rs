@@ -25,7 +25,7 @@ pub async fn play(stage: &Stage, out: &mut (dyn Write + Send), style: TextStyle)
     second_try(stage, &mut told, number, &refused).await?;
     told.say(
         "Both came out as they must. The forge, the server and their files were on this machine only, and \
-         are gone now. Try it on a repository of your own: `frostline check`.",
+         end with it. Try it on a repository of your own: `frostline check`.",
     )
 }
 
@@ -124,6 +124,11 @@ async fn second_try(stage: &Stage, told: &mut Told<'_>, number: u64, refused: &S
         comment.minimized.as_deref() == Some("RESOLVED"),
         "the comment must be folded away as resolved"
     );
+    let problems = stage.forge.problems();
+    ensure!(
+        problems.is_empty(),
+        "the forge was asked what it does not know: {problems:?}"
+    );
     let before = the_run(stage, refused)?;
     ensure!(
         before.conclusion.as_deref() == Some("failure"),
@@ -215,14 +220,12 @@ impl Told<'_> {
         }
         self.say("On the changed lines:")?;
         for note in &run.annotations {
-            let text = |key: &str| visible(note[key].as_str().unwrap_or_default());
-            self.item(&format!(
-                "{}:{} {} {}",
-                text("path"),
-                note["start_line"],
-                text("title"),
-                text("message")
-            ))?;
+            let text = |key: &str| note[key].as_str().unwrap_or_default();
+            self.item(&format!("{}:{}", visible(text("path")), note["start_line"]))?;
+            for line in text("message").lines().filter(|line| !line.is_empty()) {
+                let line = wrap(&visible(line), self.style.width, "    ", "    ");
+                write!(self.out, "{line}")?;
+            }
         }
         self.gap()
     }

@@ -1,6 +1,11 @@
 //! `frostline demo`, and that what it is made of is used nowhere else.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use frostline::demo::{Stage, play};
+use frostline::render::TextStyle;
+use frostline::work::evaluate::Evaluate;
 
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
@@ -46,4 +51,90 @@ fn the_fake_forge_is_no_part_of_the_production_path() {
         }
     }
     assert!(users.is_empty(), "these use the demo: {users:?}");
+}
+
+/// The whole story, with every request and answer held against GitHub's own description.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_story_ends_as_it_must_and_speaks_the_forges_language() {
+    let forge = crate::support::api::start_forge().await;
+    let stage = Stage::build(forge, Evaluate::new).await.expect("a stage");
+    let mut text = Vec::new();
+    let style = TextStyle {
+        width: 100,
+        colour: false,
+    };
+    play(&stage, &mut text, style)
+        .await
+        .expect("the expected outcomes");
+    stage.forge.assert_clean();
+    let requests = stage.forge.requests();
+    if let Some(description) = crate::support::openapi::Description::load() {
+        let departures = description.departures(&requests);
+        assert!(departures.is_empty(), "{departures:#?}");
+    }
+    let text = String::from_utf8(text).expect("UTF-8");
+    for expected in [
+        "✗ frostline: Refused",
+        "✓ frostline: Passed",
+        "folded away as resolved",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+    assert!(
+        !text.contains("<!--") && !text.contains("<details>"),
+        "markup in\n{text}"
+    );
+    stage.strike().await.expect("a clean end");
+}
+
+/// The binary alone, in an empty environment and folder: exit 0, and nothing is left behind.
+#[test]
+fn the_demo_needs_nothing_and_leaves_nothing() {
+    let (folder, temp) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let started = std::time::Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_frostline"))
+        .arg("demo")
+        .current_dir(folder.path())
+        .env_clear()
+        .env("TMPDIR", temp.path())
+        .output()
+        .unwrap();
+    let took = started.elapsed();
+    let (text, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert_eq!(output.status.code(), Some(0), "{text}\n{errors}");
+    assert_eq!(errors, "", "a good run says nothing on stderr");
+    assert!(text.contains("Both came out as they must"), "{text}");
+    assert!(took.as_secs() < 30, "took {took:?}");
+    for left in [folder.path(), temp.path()] {
+        assert_eq!(std::fs::read_dir(left).unwrap().count(), 0, "in {left:?}");
+    }
+}
+
+/// Ctrl-C in the middle of the story.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    use std::io::{BufRead as _, BufReader};
+    let temp = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_frostline"))
+        .arg("demo")
+        .env("TMPDIR", temp.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("1. "), "{first}");
+    let interrupt = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(interrupt.success());
+    // It may have come to its end before the signal arrived.
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 0 | 2)), "{code:?}");
+    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
 }

@@ -417,21 +417,36 @@ async fn comments_are_made_edited_and_folded_away() {
             .status,
         403
     );
-    let query =
-        "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: RESOLVED}) {
-        minimizedComment { isMinimized } } }";
-    let asked = json!({ "query": query, "variables": { "id": made["node_id"] } });
-    let answer = post(&forge, &key, "/graphql", asked).await.body;
-    assert_eq!(
-        answer["data"]["minimizeComment"]["minimizedComment"]["isMinimized"],
-        true
-    );
+    let mutate = async |fields: &str| {
+        let query = format!("mutation($id: ID!, $body: String!) {{ {fields} }}");
+        let variables = json!({ "id": made["node_id"], "body": "three" });
+        let asked = json!({ "query": query, "variables": variables });
+        post(&forge, &key, "/graphql", asked).await.body
+    };
+    let edit = "updateIssueComment(input: {id: $id, body: $body}) { clientMutationId }";
+    let fold =
+        "minimizeComment(input: {subjectId: $id, classifier: RESOLVED}) { clientMutationId }";
+    let unfold = "unminimizeComment(input: {subjectId: $id}) { clientMutationId }";
+    let folded = || forge.comments(REPO, number)[1].minimized.clone();
+    assert!(mutate(fold).await["errors"].is_null());
+    assert_eq!(folded().as_deref(), Some("RESOLVED"));
+    assert!(mutate(unfold).await["errors"].is_null());
+    assert_eq!(folded(), None);
+    assert!(mutate(&format!("{edit} {fold}")).await["errors"].is_null());
     let comments = forge.comments(REPO, number);
     assert_eq!(comments.len(), 2);
-    assert_eq!(comments[1].body, "two");
+    assert_eq!(comments[1].body, "three");
     assert_eq!(comments[1].author, forge.bot_login());
     assert_eq!(comments[1].minimized.as_deref(), Some("RESOLVED"));
     forge.assert_clean();
+    let unknown = "deleteEverything(input: {id: $id}) { clientMutationId }";
+    mutate(&format!("{unfold} {unknown}")).await;
+    assert_eq!(
+        folded().as_deref(),
+        Some("RESOLVED"),
+        "invalid: no effect at all"
+    );
+    assert_eq!(forge.problems().len(), 1);
 }
 
 #[tokio::test]

@@ -17,6 +17,15 @@ use crate::model::Sha;
 const WRITE_COMMENTS: &[(&str, Access)] =
     &[("issues", Access::Write), ("pull_requests", Access::Write)];
 
+const CLASSIFIERS: &[&str] = &[
+    "ABUSE",
+    "DUPLICATE",
+    "OFF_TOPIC",
+    "OUTDATED",
+    "RESOLVED",
+    "SPAM",
+];
+
 /// Data of the answer so far, and what went wrong.
 #[derive(Default)]
 struct Answer {
@@ -68,24 +77,38 @@ pub async fn graphql(
     Ok(Json(body).into_response())
 }
 
+const MUTATIONS: &[&str] = &["minimizeComment", "unminimizeComment", "updateIssueComment"];
+const QUERIES: &[&str] = &["repository", "rateLimit"];
+
 fn run(
     operation: &Operation,
     state: &mut State,
     caller: &Caller,
     answer: &mut Answer,
 ) -> Result<(), Refusal> {
+    let known = if operation.mutation {
+        MUTATIONS
+    } else {
+        QUERIES
+    };
+    // An operation that is not valid as a whole has no effect at all.
     for field in &operation.fields {
-        let value = match (operation.mutation, field.name.as_str()) {
-            (false, "repository") => repository(field, state, caller, answer)?,
-            (false, "rateLimit") => json!({
+        let name = field.name.as_str();
+        if !known.contains(&name) {
+            answer.error("undefinedField", &[name], format!("no field {name}"));
+        }
+    }
+    if !answer.errors.is_empty() {
+        return Ok(());
+    }
+    for field in &operation.fields {
+        let value = match field.name.as_str() {
+            "repository" => repository(field, state, caller, answer)?,
+            "rateLimit" => json!({
                 "cost": 1, "limit": 5_000, "remaining": state.rate_remaining,
                 "resetAt": crate::demo::forge::shape::time(state.now()),
             }),
-            (true, "minimizeComment") => minimize(field, state, caller, answer)?,
-            (_, name) => {
-                answer.error("undefinedField", &[name], format!("no field {name}"));
-                Value::Null
-            }
+            _ => change_comment(field, state, caller, answer),
         };
         answer.data.insert(field.key.clone(), value);
     }
@@ -163,55 +186,45 @@ fn object(field: &Field, repo: &Repo, limit: usize, answer: &mut Answer) -> Resu
     Ok(data.into())
 }
 
-fn minimize(
-    field: &Field,
-    state: &mut State,
-    caller: &Caller,
-    answer: &mut Answer,
-) -> Result<Value, Refusal> {
+/// The mutations of comments.
+fn change_comment(field: &Field, state: &mut State, caller: &Caller, answer: &mut Answer) -> Value {
+    let (now, bot) = (state.now(), state.bot_login());
     let input = field.arguments.get("input").cloned().unwrap_or_default();
-    let id = input["subjectId"].as_str().and_then(comment_of_node);
-    let classifier = input["classifier"].as_str().unwrap_or("").to_owned();
-    if ![
-        "ABUSE",
-        "DUPLICATE",
-        "OFF_TOPIC",
-        "OUTDATED",
-        "RESOLVED",
-        "SPAM",
-    ]
-    .contains(&classifier.as_str())
-    {
-        answer.error(
-            "argumentLiteralsIncompatible",
-            &[&field.key],
-            "no such classifier",
-        );
-        return Ok(Value::Null);
-    }
+    let text = |key: &str| input[key].as_str().map(str::to_owned);
+    let id = text("subjectId").or_else(|| text("id"));
+    let id = id.as_deref().and_then(comment_of_node);
     let repo = state
         .repos
         .values_mut()
         .find(|repo| repo.comments.iter().any(|comment| Some(comment.id) == id));
     let Some(repo) = repo else {
         answer.error("NOT_FOUND", &[&field.key], "Could not resolve to a node");
-        return Ok(Value::Null);
+        return Value::Null;
     };
-    if caller.may(&repo.full_name, WRITE_COMMENTS).is_err() {
-        answer.error(
-            "FORBIDDEN",
-            &[&field.key],
-            "Resource not accessible by integration",
-        );
-        return Ok(Value::Null);
+    let may = caller.may(&repo.full_name, WRITE_COMMENTS).is_ok();
+    let Some(comment) = repo.comments.iter_mut().find(|c| Some(c.id) == id) else {
+        return Value::Null;
+    };
+    if !may || field.name == "updateIssueComment" && comment.author != bot {
+        let message = "Resource not accessible by integration";
+        answer.error("FORBIDDEN", &[&field.key], message);
+        return Value::Null;
     }
-    for comment in &mut repo.comments {
-        if Some(comment.id) == id {
-            comment.minimized = Some(classifier.clone());
+    match field.name.as_str() {
+        "minimizeComment" => {
+            let classifier = text("classifier").unwrap_or_default();
+            if !CLASSIFIERS.contains(&classifier.as_str()) {
+                let message = "no such classifier";
+                answer.error("argumentLiteralsIncompatible", &[&field.key], message);
+                return Value::Null;
+            }
+            comment.minimized = Some(classifier);
+        }
+        "unminimizeComment" => comment.minimized = None,
+        _ => {
+            comment.body = text("body").unwrap_or_default();
+            comment.updated_at = now;
         }
     }
-    Ok(json!({
-        "clientMutationId": null,
-        "minimizedComment": { "isMinimized": true, "minimizedReason": classifier.to_lowercase() },
-    }))
+    json!({ "clientMutationId": null })
 }
