@@ -6,9 +6,9 @@
 
 mod check;
 mod decide;
+mod demo;
 mod digest;
 mod lock;
-mod demo;
 mod out;
 mod progress;
 mod schema;
