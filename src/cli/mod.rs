@@ -12,6 +12,7 @@ mod lock;
 mod out;
 mod progress;
 mod schema;
+mod serve;
 mod verdict;
 
 use std::process::ExitCode;
@@ -65,6 +66,7 @@ enum Command {
     Lock(lock::Args),
     Schema(schema::Args),
     Demo(demo::Args),
+    Serve(serve::Args),
 }
 
 impl Command {
@@ -76,6 +78,7 @@ impl Command {
             Self::Lock(args) => lock::run(args),
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
+            Self::Serve(args) => serve::run(args),
         }
     }
 }

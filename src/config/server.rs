@@ -56,7 +56,7 @@ pub struct GithubConfig {
 /// Everything `serve` needs.
 pub struct ServerConfig {
     pub bind: SocketAddr,
-    /// Where users reach this server; `None` if it was not told.
+    /// Where this server is reached from outside; `None` if it was not told.
     pub public_url: Option<Url>,
     pub database_url: String,
     pub github: GithubConfig,

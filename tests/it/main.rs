@@ -14,6 +14,7 @@ mod git_write_set;
 mod pure_rooms;
 mod queue;
 mod render;
+mod serve;
 mod server;
 mod support;
 mod webhook;

@@ -1,0 +1,207 @@
+//! `frostline serve`: the App, until SIGTERM or SIGINT.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::Outcome;
+use crate::config::server::{Flags, LogFormat, Secret, ServerConfig};
+use crate::forge::github::{App, AppKey, AppSettings};
+use crate::server::{self, ServeParts};
+use crate::store::{QueueSettings, Store, SystemClock};
+use crate::webhook::Secrets;
+use crate::work::RunnerSettings;
+use crate::work::evaluate::Evaluate;
+
+/// Serve the App: webhooks in, check-runs out
+///
+/// Reads frostline.toml of the current folder, or the file named by `--config`; then the environment
+/// (`FROSTLINE_` and the key in upper case, a dot as two underscores); then these flags, which win. Secrets
+/// are read from files or the environment only. Logs go to standard error; `RUST_LOG` filters them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status:
+  0  stopped by SIGTERM or SIGINT
+  2  the server could not start, or could not end its work
+
+Example:
+  frostline serve --config /etc/frostline/frostline.toml")]
+pub struct Args {
+    /// The configuration file [default: frostline.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    bind: Option<String>,
+
+    /// Where this server is reached from outside
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+
+    /// The database [default: sqlite://frostline.db]
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+
+    /// The App's numeric id
+    #[arg(long, value_name = "ID")]
+    github_app_id: Option<String>,
+
+    /// The file of the App's private key (PEM)
+    #[arg(long, value_name = "FILE")]
+    github_private_key_file: Option<String>,
+
+    /// The file of the webhook's secrets, one a line
+    #[arg(long, value_name = "FILE")]
+    github_webhook_secret_file: Option<String>,
+
+    /// The forge's API [default: https://api.github.com]
+    #[arg(long, value_name = "URL")]
+    github_api_url: Option<String>,
+
+    /// How log lines look: text or json [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+
+    /// Pull requests evaluated at once, 1 to 64 [default: 4]
+    #[arg(long, value_name = "N")]
+    queue_concurrency: Option<String>,
+}
+
+impl Args {
+    fn flags(self) -> (Option<PathBuf>, Flags) {
+        let flags = [
+            ("bind", "bind", self.bind),
+            ("public-url", "public_url", self.public_url),
+            ("database-url", "database_url", self.database_url),
+            ("github-app-id", "github.app_id", self.github_app_id),
+            (
+                "github-private-key-file",
+                "github.private_key_file",
+                self.github_private_key_file,
+            ),
+            (
+                "github-webhook-secret-file",
+                "github.webhook_secret_file",
+                self.github_webhook_secret_file,
+            ),
+            ("github-api-url", "github.api_url", self.github_api_url),
+            ("log-format", "log.format", self.log_format),
+            (
+                "queue-concurrency",
+                "queue.concurrency",
+                self.queue_concurrency,
+            ),
+        ];
+        let given = flags
+            .into_iter()
+            .filter_map(|(flag, key, value)| Some((flag, key, value?)))
+            .collect();
+        (self.config, given)
+    }
+}
+
+pub fn run(args: Args) -> Outcome {
+    let (file, flags) = args.flags();
+    let config = ServerConfig::load(file.as_deref(), flags)?;
+    log_to_stderr(config.log_format);
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")?
+        .block_on(serve(config))
+}
+
+fn log_to_stderr(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // It fails only if one was set before: then that one logs.
+    let _ = match format {
+        LogFormat::Text => subscriber.try_init(),
+        LogFormat::Json => subscriber.json().try_init(),
+    };
+}
+
+async fn serve(config: ServerConfig) -> Outcome {
+    let mut signals = Signals::new().context("signals cannot be caught")?;
+    let public_url = config.public_url.clone();
+    let app = start(config).await?;
+    let webhooks = public_url.map_or_else(String::new, |url| {
+        let base = url.as_str().trim_end_matches('/');
+        format!(" (webhooks go to {base}/webhooks/github)")
+    });
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(
+        std::io::stderr(),
+        "frostline listens on http://{}{webhooks}",
+        app.address()
+    );
+    signals.next().await;
+    tracing::info!("stopping: running jobs may end, new ones are left for the next start");
+    tokio::select! {
+        stopped = app.stop() => stopped?,
+        () = signals.next() => anyhow::bail!(
+            "stopped before the running jobs had ended; the next start takes them up when their leases \
+             have run out"
+        ),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
+    let github = config.github;
+    let secrets = Secrets::new(github.webhook_secrets.iter().map(Secret::expose))
+        .context("the webhook has no secret")?;
+    let key = AppKey::from_pem(github.app_id, github.private_key.expose().as_bytes())
+        .map_err(|why| anyhow::anyhow!("the App's private key is {why}; download a new one"))?;
+    let forge = App::new(AppSettings {
+        api_url: github.api_url,
+        allow_http_loopback: github.allow_http_loopback,
+        key,
+    })?;
+    let queue = QueueSettings {
+        lease: config.lease,
+        ..QueueSettings::default()
+    };
+    let store = Store::open_with(&config.database_url, Arc::new(SystemClock), queue).await?;
+    server::App::start(ServeParts {
+        bind: config.bind,
+        handler: Evaluate::new(forge, store.clone()),
+        store,
+        secrets,
+        runner: RunnerSettings {
+            concurrency: config.concurrency,
+            ..RunnerSettings::default()
+        },
+    })
+    .await
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
