@@ -5,6 +5,7 @@ mod contract;
 mod demo;
 mod docs;
 mod fake_forge;
+mod git_commands;
 mod git_fixtures;
 mod git_merge_model;
 mod git_open;
