@@ -22,14 +22,12 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
             code(&decision.branch, Place::Line)
         ));
     }
-    if decision.verdict == Verdict::NotApplicable {
+    if decision.verdict == Verdict::NotApplicable && !opts_in(decision) {
         for (number, line) in HOW_TO_START.iter().enumerate() {
             document.push(&format!("{}. {line}\n", number + 1));
         }
         document.push("\n");
-        if decision.findings.is_empty() || !opts_in(decision) {
-            return document.finish();
-        }
+        return document.finish();
     }
     table(&mut document, decision);
     coverage(&mut document, decision);

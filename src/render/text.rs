@@ -20,13 +20,11 @@ pub fn text(decision: &Decision, style: TextStyle) -> String {
         style,
     };
     page.verdict(decision);
-    if decision.verdict == Verdict::NotApplicable {
+    if decision.verdict == Verdict::NotApplicable && !opts_in(decision) {
         for line in HOW_TO_START {
             page.wrapped("", "  ", line);
         }
-        if decision.findings.is_empty() || !opts_in(decision) {
-            return page.out;
-        }
+        return page.out;
     }
     page.table(decision);
     page.holes(decision);
@@ -71,7 +69,7 @@ impl Page {
         // One line whatever its length: programs look for it, and a terminal wraps it by itself.
         let painted = self.painted(verdict_style(decision), &headline(decision));
         self.line(&painted);
-        if decision.verdict != Verdict::NotApplicable {
+        if decision.verdict != Verdict::NotApplicable || opts_in(decision) {
             self.wrapped("", "", &sentence(decision).replace('`', ""));
             self.about(decision);
         }

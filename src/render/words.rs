@@ -37,8 +37,10 @@ pub fn headline(decision: &Decision) -> String {
 
 fn not_applicable(decision: &Decision) -> String {
     let refusing = counts_of(decision, Effect::Refuse);
-    if refusing.is_empty() || !opts_in(decision) {
+    if !opts_in(decision) {
         "Not opted in: Frostline judges nothing here yet".to_owned()
+    } else if refusing.is_empty() {
+        "Not opted in yet: the contract that this patch brings can be read".to_owned()
     } else {
         format!("Not opted in yet; once opted in, this would be refused: {refusing}")
     }

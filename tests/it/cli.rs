@@ -170,6 +170,32 @@ fn check_tells_a_repository_without_contract_how_to_start() {
 }
 
 #[test]
+fn check_reads_the_contract_of_a_patch_that_opts_in() {
+    let repo = opted_in(ENFORCE, &[]);
+    // Another `main`, with the same files but for the contract, which stays in the work tree.
+    repo.git(&["checkout", "--quiet", "--orphan", "bare"]);
+    repo.git(&["rm", "--quiet", "-r", "--cached", ".github", "test"]);
+    repo.git(&["commit", "--quiet", "-m", "Without a contract"]);
+    repo.git(&["branch", "--force", "main", "bare"]);
+    repo.git(&["checkout", "--quiet", "-b", "opt-in"]);
+    repo.commit("Opt in");
+    let output = run(repo.path(), &["check"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 0);
+    assert!(
+        text.starts_with("Not opted in yet: the contract that this patch brings can be read\n"),
+        "{text}"
+    );
+    repo.write("test/contract/hunk-map.json", "{\"version\": 2}\n");
+    repo.commit("Break the map");
+    let text = stdout(&run(repo.path(), &["check"]));
+    assert!(
+        text.starts_with("Not opted in yet; once opted in, this would be refused: 1 unreadable"),
+        "{text}"
+    );
+}
+
+#[test]
 fn check_names_the_place_of_a_broken_contract() {
     let repo = opted_in("version: 1\nmod: observe\n", &[]);
     repo.write("README.md", "words\n");
