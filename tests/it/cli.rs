@@ -451,10 +451,23 @@ fn a_hostile_path_cannot_draw_on_the_terminal() {
 fn every_command_explains_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_seen!("help", run(folder.path(), &["--help"]));
-    for command in ["check", "decide"] {
-        let long = run(folder.path(), &[command, "--help"]);
+    for command in [
+        "check",
+        "decide",
+        "demo",
+        "digest",
+        "lock",
+        "lock write",
+        "lock verify",
+        "schema",
+        "serve",
+    ] {
+        let mut args: Vec<&str> = command.split(' ').collect();
+        args.push("--help");
+        let long = run(folder.path(), &args);
+        assert_eq!(code(&long), 0, "{command}");
         insta::with_settings!({ omit_expression => true }, {
-            insta::assert_snapshot!(format!("help_{command}"), seen(&long));
+            insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), seen(&long));
         });
     }
     let version = stdout(&run(folder.path(), &["--version"]));
