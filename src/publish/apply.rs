@@ -355,10 +355,10 @@ impl<'a> Publisher<'a> {
 
     /// Makes the comment, unless an earlier attempt did whose answer was lost.
     async fn create_comment(&self, body: &str) -> Result<(), PublishError> {
-        let app = self.client.app_id();
+        let bot = self.client.bot_login().await?;
         let found = self
             .client
-            .find_comment(self.key.pull, |comment| is_ours(comment, app))
+            .find_comment(self.key.pull, |comment| is_ours(comment, bot))
             .await?;
         let comment = match found {
             Some(comment) if comment.body.as_deref() == Some(body) => comment,
@@ -440,12 +440,11 @@ async fn end_cancelled(
 }
 
 /// Written by this App's own bot and marked. Anybody can write the marker.
-fn is_ours(comment: &Comment, app: u64) -> bool {
-    comment.user.as_ref().is_some_and(|user| user.kind == "Bot")
-        && comment
-            .performed_via_github_app
-            .as_ref()
-            .is_some_and(|via| via.id == app)
+fn is_ours(comment: &Comment, bot: &str) -> bool {
+    comment
+        .user
+        .as_ref()
+        .is_some_and(|user| user.kind == "Bot" && user.login.eq_ignore_ascii_case(bot))
         && comment
             .body
             .as_deref()

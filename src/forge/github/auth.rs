@@ -162,6 +162,15 @@ impl Tokens {
             .map_err(|error| (*error).clone())
     }
 
+    /// The App's own signature, for requests about the App itself.
+    pub fn app(&self) -> Result<HeaderValue, ForgeError> {
+        let jwt = self
+            .key
+            .jwt(Utc::now())
+            .map_err(|_| ForgeError::Unauthorized("the App's key can't sign".to_owned()))?;
+        bearer(&jwt)
+    }
+
     /// Forgets `token`, unless another request has replaced it already.
     pub async fn forget(&self, installation: InstallationId, repo: &RepoName, token: &Token) {
         use moka::ops::compute::Op;
@@ -195,12 +204,8 @@ impl Tokens {
             format!("/app/installations/{}/access_tokens", installation.0),
             serde_json::json!({"repositories": [repo.name()], "permissions": permissions}),
         );
-        let jwt = self
-            .key
-            .jwt(Utc::now())
-            .map_err(|_| ForgeError::Unauthorized("the App's key can't sign".to_owned()))?;
         let path = format!("{api_path}{}", call.path);
-        let answer = transport::send(transport, &call, &path, bearer(&jwt)?).await?;
+        let answer = transport::send(transport, &call, &path, self.app()?).await?;
         // serde's message could quote the token.
         let minted: Minted = serde_json::from_slice(&answer.body)
             .map_err(|_| ForgeError::Malformed(format!("{}: no token", call.name())))?;
@@ -208,5 +213,28 @@ impl Tokens {
             secret: minted.token,
             expires_at: minted.expires_at,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moka::Expiry as _;
+
+    #[test]
+    fn a_token_is_not_used_in_its_last_minutes() {
+        let key = (InstallationId(1), "a/b".parse().expect("a name"));
+        let left = |minutes| {
+            let token = Token {
+                secret: "x".to_owned(),
+                expires_at: Utc::now() + TimeDelta::minutes(minutes),
+            };
+            BeforeExpiry
+                .expire_after_create(&key, &token, Instant::now())
+                .expect("every token expires")
+        };
+        assert!((56 * 60..=57 * 60).contains(&left(60).as_secs()));
+        assert_eq!(left(2), Duration::ZERO);
+        assert_eq!(left(-5), Duration::ZERO);
     }
 }

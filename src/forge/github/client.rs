@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use octocrab::Octocrab;
+use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use crate::forge::ForgeError;
@@ -43,6 +44,8 @@ struct Inner {
     api_path: String,
     graphql_path: String,
     tokens: Tokens,
+    /// Login of the App's bot, once it was asked for.
+    bot: OnceCell<String>,
 }
 
 /// This App on its forge. Cheap to clone; clones share connections and tokens.
@@ -97,6 +100,7 @@ impl App {
                 api_path,
                 graphql_path,
                 tokens: Tokens::new(settings.key),
+                bot: OnceCell::new(),
             }),
         })
     }
@@ -138,6 +142,25 @@ impl Client {
     /// Requests sent so far, tokens included.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Login of the account that writes this App's comments. Asked for once in a process.
+    pub async fn bot_login(&self) -> Result<&str, ForgeError> {
+        #[derive(serde::Deserialize)]
+        struct Myself {
+            slug: String,
+        }
+        let inner = &self.app.inner;
+        let login = inner.bot.get_or_try_init(async || {
+            let call = Call::get("/app");
+            let path = format!("{}{}", inner.api_path, call.path);
+            self.count();
+            let answer =
+                transport::send(&inner.transport, &call, &path, inner.tokens.app()?).await?;
+            let Myself { slug } = answer.json(&call)?;
+            Ok(format!("{slug}[bot]"))
+        });
+        Ok(login.await?)
     }
 
     /// `/repos/owner/name` and `rest`.

@@ -17,7 +17,8 @@ mod patch;
 mod transport;
 mod wire;
 
-pub use auth::AppKey;
+pub use auth::{AppKey, PERMISSIONS};
+pub use blobs::{Fetched, Wanted, blob_id};
 pub use client::{App, AppSettings, Client, SettingsError};
 pub use patch::hunks;
 pub use wire::*;

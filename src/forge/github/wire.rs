@@ -214,5 +214,4 @@ pub struct Comment {
     pub node_id: String,
     pub body: Option<String>,
     pub user: Option<Account>,
-    pub performed_via_github_app: Option<AppRef>,
 }

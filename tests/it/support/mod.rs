@@ -3,3 +3,4 @@
 pub mod api;
 pub mod openapi;
 pub mod repo;
+pub mod world;

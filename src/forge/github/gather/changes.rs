@@ -197,6 +197,17 @@ struct Place<'a> {
     status: ChangeStatus,
 }
 
+impl Place<'_> {
+    /// Neither a link nor a submodule on either side: their patches are no text edits.
+    fn is_text(&self) -> bool {
+        self.base.is_none_or(|item| item.kind.is_regular())
+            && self
+                .merged
+                .as_ref()
+                .is_none_or(|entry| entry.kind.is_regular())
+    }
+}
+
 /// A path that differs between merge base and head, if it is not at head as it is at the base tip.
 fn beyond<'a>(sources: &Sources<'a>, path: &str, row: &Row) -> Option<Place<'a>> {
     let before = sources.base.get(path);

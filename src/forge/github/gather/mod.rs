@@ -234,6 +234,9 @@ impl Gatherer<'_> {
             .agent_evidence(repo, number, &history.head)
             .await?
         {
+            self.store
+                .put_agent_evidence(repo, number, &history.head, &evidence)
+                .await?;
             author.kind = AuthorKind::Agent;
             author.evidence = if other == number {
                 format!("seen earlier on this pull request: {evidence}")

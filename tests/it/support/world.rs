@@ -1,0 +1,249 @@
+//! A forge, a store and the job that brings pull requests up to date; nothing runs by itself.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use frostline::demo::forge::{CheckRun, Comment, FileChange, Forge, NewPull};
+use frostline::forge::github::{App, AppKey, AppSettings, Client};
+use frostline::model::{Decision, InstallationId, PrNumber, PullKey, Snapshot};
+use frostline::store::{Clock, QueueSettings, Store};
+use frostline::work::evaluate::Evaluate;
+use frostline::work::{Runner, RunnerSettings};
+use sha2::{Digest as _, Sha256};
+
+use super::api::start_forge;
+
+pub const REPO: &str = "acme/parser";
+pub const AGENT: &str = "acme-coder[bot]";
+pub const PERSON: &str = "alice";
+pub const PROPERTY: &str = "tests/properties/test_parse.py::test_roundtrip";
+
+/// A clock that goes with the machine's and can be put forward.
+#[derive(Clone, Default)]
+pub struct AheadClock(Arc<AtomicI64>);
+
+impl Clock for AheadClock {
+    fn now(&self) -> DateTime<Utc> {
+        Utc::now() + chrono::TimeDelta::milliseconds(self.0.load(Ordering::SeqCst))
+    }
+}
+
+pub struct World {
+    pub forge: Forge,
+    pub store: Store,
+    pub app: App,
+    clock: AheadClock,
+    database: String,
+    _folder: tempfile::TempDir,
+}
+
+pub fn sha256(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
+/// A repository with a contract: everything below `src/` is guarded by one property.
+pub fn contract(fixtures: &[(String, Vec<u8>)]) -> Vec<FileChange> {
+    let locked: BTreeMap<&str, String> = fixtures
+        .iter()
+        .map(|(path, bytes)| (path.as_str(), sha256(bytes)))
+        .collect();
+    let lock = serde_json::json!({"fixtures_root": "tests/fixtures", "files": locked});
+    let mut files: Vec<FileChange> = [
+        ("test/contract/fixtures.lock.json", lock.to_string()),
+        (
+            "test/contract/flake-freeze.json",
+            r#"{"version": 1, "entries": []}"#.to_owned(),
+        ),
+        (
+            "test/contract/hunk-map.json",
+            serde_json::json!({"version": 1, "rules": [
+                {"path_prefix": "src/", "live_properties": [PROPERTY]}
+            ]})
+            .to_string(),
+        ),
+        ("src/parse.py", "def parse(x):\n    return x\n".to_owned()),
+        (
+            "tests/properties/test_parse.py",
+            "def test_roundtrip():\n    pass\n".to_owned(),
+        ),
+        (
+            "tests/test_plain.py",
+            "def test_plain():\n    pass\n".to_owned(),
+        ),
+        ("README.md", "Parser\n".to_owned()),
+    ]
+    .into_iter()
+    .map(Into::into)
+    .collect();
+    for (path, bytes) in fixtures {
+        files.push((format!("tests/fixtures/{path}"), bytes).into());
+    }
+    files
+}
+
+pub fn two_fixtures() -> Vec<(String, Vec<u8>)> {
+    vec![
+        ("a.json".to_owned(), b"{\"a\": 1}\n".to_vec()),
+        ("deep/b.bin".to_owned(), vec![0, 159, 146, 150, 13, 10]),
+    ]
+}
+
+impl World {
+    /// A forge with [`REPO`] holding `files`.
+    pub async fn with(files: Vec<FileChange>) -> Self {
+        let forge = start_forge().await;
+        forge.create_repo(REPO, files).unwrap();
+        Self::around(forge).await
+    }
+
+    /// A forge with [`REPO`] holding a contract and two fixtures.
+    pub async fn new() -> Self {
+        Self::with(contract(&two_fixtures())).await
+    }
+
+    async fn around(forge: Forge) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite://{}", folder.path().join("f.db").display());
+        let clock = AheadClock::default();
+        Self {
+            store: open(&database, &clock).await,
+            app: app(&forge),
+            forge,
+            clock,
+            database,
+            _folder: folder,
+        }
+    }
+
+    /// The process is gone and another one starts on the same database.
+    pub async fn restart(&mut self) {
+        self.store.close().await;
+        self.store = open(&self.database, &self.clock).await;
+        self.app = app(&self.forge);
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let by = i64::try_from(by.as_millis()).unwrap();
+        self.clock.0.fetch_add(by, Ordering::SeqCst);
+    }
+
+    pub fn key(&self, number: u64) -> PullKey {
+        PullKey {
+            installation: InstallationId(self.forge.installation_id(REPO).unwrap()),
+            repo: REPO.parse().unwrap(),
+            number: PrNumber(number),
+        }
+    }
+
+    pub fn client(&self) -> Client {
+        let key = self.key(0);
+        self.app.client(key.installation, key.repo)
+    }
+
+    pub fn runner(&self) -> Runner<Evaluate> {
+        let handler = Evaluate::new(self.app.clone(), self.store.clone());
+        Runner::new(self.store.clone(), handler, RunnerSettings::default())
+    }
+
+    /// An agent's pull request with `files` on a branch.
+    pub fn pull(&self, branch: &str, files: &[(&str, &str)]) -> u64 {
+        self.pull_by(branch, files, AGENT)
+    }
+
+    pub fn pull_by(&self, branch: &str, files: &[(&str, &str)], author: &str) -> u64 {
+        self.push(branch, files, author);
+        self.forge
+            .open_pull(REPO, NewPull::new(branch, author, "Change the parser"))
+            .unwrap()
+    }
+
+    pub fn push(&self, branch: &str, files: &[(&str, &str)], author: &str) {
+        let files = files.iter().copied();
+        self.forge.push(REPO, branch, files, author).unwrap();
+    }
+
+    /// Enqueues the pull request and runs what is due. Gives how many attempts ran.
+    pub async fn evaluate(&self, number: u64) -> usize {
+        self.store.enqueue(&self.key(number)).await.unwrap();
+        self.runner().drain().await.unwrap()
+    }
+
+    /// Puts the clock forward and runs what is due then, until nothing is queued.
+    pub async fn settle(&self) {
+        for _ in 0..40 {
+            self.runner().drain().await.unwrap();
+            let counts = self.store.queue_counts().await.unwrap();
+            if counts.queued + counts.running == 0 {
+                return;
+            }
+            self.advance(Duration::from_secs(31 * 60));
+        }
+        panic!("the queue does not come to rest");
+    }
+
+    /// Check-runs on the pull request's head, oldest first.
+    pub fn runs(&self, number: u64) -> Vec<CheckRun> {
+        let head = self.forge.head(REPO, number).unwrap();
+        self.forge.check_runs(REPO, &head)
+    }
+
+    /// The only check-run on the head; it must be completed.
+    pub fn run(&self, number: u64) -> CheckRun {
+        let runs = self.runs(number);
+        assert_eq!(runs.len(), 1, "{runs:#?}");
+        assert_eq!(runs[0].status, "completed");
+        runs[0].clone()
+    }
+
+    pub fn conclusion(&self, number: u64) -> String {
+        self.run(number).conclusion.unwrap()
+    }
+
+    pub fn comments(&self, number: u64) -> Vec<Comment> {
+        self.forge.comments(REPO, number)
+    }
+
+    /// What was decided last.
+    pub async fn decision(&self, number: u64) -> (Decision, Snapshot) {
+        let repo = REPO.parse().unwrap();
+        let (decision, snapshot) = self
+            .store
+            .newest_decision(&repo, PrNumber(number))
+            .await
+            .unwrap()
+            .unwrap();
+        (
+            serde_json::from_str(&decision).unwrap(),
+            serde_json::from_str(&snapshot.unwrap()).unwrap(),
+        )
+    }
+
+    /// Requests since the first `from`, as "GET /path".
+    pub fn requests_since(&self, from: usize) -> Vec<String> {
+        self.forge.requests()[from..]
+            .iter()
+            .map(|request| format!("{} {}", request.method, request.path))
+            .collect()
+    }
+}
+
+async fn open(database: &str, clock: &AheadClock) -> Store {
+    Store::open_with(database, Arc::new(clock.clone()), QueueSettings::default())
+        .await
+        .unwrap()
+}
+
+pub fn app(forge: &Forge) -> App {
+    let key = AppKey::from_pem(forge.app_id(), forge.private_key_pem().as_bytes()).unwrap();
+    App::new(AppSettings {
+        api_url: forge.url().parse().unwrap(),
+        allow_http_loopback: true,
+        key,
+    })
+    .unwrap()
+}
