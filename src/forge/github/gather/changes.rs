@@ -181,7 +181,7 @@ pub(super) fn changes(sources: &Sources<'_>, plan: &Plan) -> Vec<Change> {
                 base: place.base.map(Item::entry),
                 merged: place.merged.clone(),
                 hunks: match text {
-                    Some(text) if plan.needs_hunks(path) => hunks(text),
+                    Some(text) if place.is_text() && plan.needs_hunks(path) => hunks(text),
                     _ => Vec::new(),
                 },
                 shebang: false,
