@@ -670,6 +670,14 @@ fn assert_same(mut forge: Snapshot, mut local: Snapshot) {
     for snapshot in [&mut forge, &mut local] {
         snapshot.stats = Stats::default();
         snapshot.repository.clear();
+        // The forge does not tell how many lines a renamed file had under its old name.
+        let Fact::Known(changes) = &mut snapshot.write_set else {
+            panic!("{:?}", snapshot.write_set);
+        };
+        let old: Vec<String> = changes.iter().filter_map(|c| c.old_path.clone()).collect();
+        for change in changes.iter_mut().filter(|c| old.contains(&c.path)) {
+            change.hunks.clear();
+        }
     }
     let rows = |snapshot: &Snapshot| match &snapshot.write_set {
         Fact::Known(changes) => changes.clone(),
