@@ -354,3 +354,29 @@ async fn a_batch_that_times_out_is_halved() {
     let error = client.blobs(&wanted, 1000, |_, _| {}).await.unwrap_err();
     assert!(matches!(error, ForgeError::Transient(_)), "{error}");
 }
+
+/// The fake forge checks every request against the token's permissions, so that the tests of the job
+/// show that these are enough.
+#[test]
+fn the_manifest_asks_for_what_the_tokens_carry_and_gives_a_reason_for_each() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/app-manifest.yml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "default_permissions:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .collect();
+    let mut asked = Vec::new();
+    for pair in lines.windows(2) {
+        let [before, line] = pair else { unreachable!() };
+        if let Some((name, level)) = line.trim().split_once(": ")
+            && !line.trim().starts_with('#')
+        {
+            assert!(before.trim().starts_with('#'), "{name} has no reason");
+            asked.push((name, level));
+        }
+    }
+    asked.sort_unstable();
+    assert_eq!(asked, frostline::forge::github::PERMISSIONS);
+}
