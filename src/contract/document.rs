@@ -290,6 +290,10 @@ fn refuse_duplicates(members: &[Member<'_>]) -> Result<(), Fault> {
         }
         return Ok(());
     }
+    // Most large objects are sorted, and then a look at neighbours is enough.
+    if members.is_sorted_by(|a, b| a.key < b.key) {
+        return Ok(());
+    }
     let mut seen: HashMap<&str, Place> = HashMap::with_capacity(members.len());
     for member in members {
         if let Some(first) = seen.insert(&member.key, member.place) {

@@ -121,7 +121,7 @@ impl Roots {
     /// The path from the repository root that a key of `files` means.
     fn full_path(&self, key: &str, place: Place) -> Result<String, Fault> {
         match &self.listed {
-            None => Ok(format!("{}/{key}", self.in_order[0])),
+            None => Ok([self.in_order[0].as_str(), key].join("/")),
             Some(roots) if directories(key).any(|dir| roots.contains(dir)) => Ok(key.to_owned()),
             Some(_) => Err(Fault::new(
                 place,

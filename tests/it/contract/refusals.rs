@@ -1054,3 +1054,31 @@ fn the_configuration_is_closed_and_typed() {
         ],
     );
 }
+
+/// Large objects are searched in another way than small ones; sorted and unsorted ones, too.
+#[test]
+fn duplicates_are_found_in_large_objects() {
+    let object = |names: &[u32]| {
+        let keys: Vec<String> = names.iter().map(|n| format!("\"k{n:03}\": 0")).collect();
+        format!("{{\n{}}}", keys.join(",\n"))
+    };
+    let sorted: Vec<u32> = (0..100).collect();
+    let beside: Vec<u32> = sorted.iter().flat_map(|n| [*n, *n]).collect();
+    let far: Vec<u32> = sorted.iter().rev().chain([&40]).copied().collect();
+    check(
+        MAP,
+        &[
+            (
+                &object(&beside),
+                "3:1",
+                "duplicate key \"k000\"; it stands at 2:1 already",
+            ),
+            (
+                &object(&far),
+                "102:1",
+                "duplicate key \"k040\"; it stands at 61:1 already",
+            ),
+            (&object(&sorted), "1:1", "the key `version` is missing"),
+        ],
+    );
+}
