@@ -15,6 +15,8 @@ mod git_repo;
 mod git_support;
 mod git_write_set;
 mod publish;
+mod kill;
+mod lost_answers;
 mod pure_rooms;
 mod queue;
 mod render;

@@ -1,6 +1,7 @@
 //! What several test modules share.
 
 pub mod api;
+pub mod app;
 pub mod openapi;
 pub mod repo;
 pub mod world;
