@@ -432,6 +432,8 @@ pub fn comment(state: &State, repo: &Repo, comment: &Comment) -> Value {
         ),
         "issue_url": format!("{api}/{}", comment.number),
         "user": state.users.get(&comment.author).map(|author| user(base, author)),
+        "performed_via_github_app": (comment.author == state.bot_login())
+            .then(|| app(state, state.app_id, &Permissions::new())),
         "author_association": "NONE",
         "body": comment.body,
         "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
