@@ -1,6 +1,8 @@
 //! Requests whose answers are lost, in process: whatever the forge did or did not do, the next attempt
 //! finishes the work without a second check-run or comment.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use chrono::TimeDelta;
 use frostline::demo::forge::{Answer, Fault, NewPull};
 
