@@ -71,7 +71,9 @@ impl<'a> Case<'a> {
             all_binds,
         };
         case.has_production = case.has(Class::Production);
-        if case.has_production && case.binds(Rule::ContractWithProduction) {
+        let binds = case.binds(Rule::ContractWithProduction);
+        // A base tip that has not opted in has no contract to judge by.
+        if case.has_production && binds && snapshot.opted_in {
             case.judge = Judge::BaseTip;
         }
         case

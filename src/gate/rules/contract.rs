@@ -32,6 +32,9 @@ fn layer<T>(
     sides: &Sides<T>,
     needed: bool,
 ) {
+    // Where nobody has opted in, nothing is missing, unless this patch opts in.
+    let opted_in = case.snapshot.opted_in;
+    let needed = needed && (opted_in || case.has(Class::Contract));
     let base = problem(layer, &sides.base, needed);
     let proposed = sides
         .proposed
@@ -54,6 +57,7 @@ fn layer<T>(
     }
     let Some(problem) = base else { return };
     match case.judge {
+        Judge::MergedTree if mended && !opted_in => {}
         Judge::MergedTree if mended => findings.add(
             draft(problem, "on the base branch, and mended by this patch: ").effect(Effect::Notice),
         ),

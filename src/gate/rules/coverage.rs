@@ -116,10 +116,10 @@ impl<'a> Coverer<'a> {
         });
         let hole = match shortfall {
             _ if rules.is_empty() => None,
-            _ if live == 0 => Some(format!(
-                "none of the {} listed properties is live",
-                states.len()
-            )),
+            _ if live == 0 => Some(match states.len() {
+                1 => "the only listed property is not live".to_owned(),
+                listed => format!("none of the {listed} listed properties is live"),
+            }),
             Some((rule, min, own)) => Some(format!(
                 "the rule {} needs {min} live properties of its own and has {own}",
                 rule.path_prefix
@@ -342,9 +342,7 @@ pub fn detail(coverage: &[Coverage], findings: &[Finding]) -> String {
         "no production path in the write-set".to_owned()
     } else {
         let total = coverage.len();
-        format!(
-            "{} of {total} production paths have enough live properties",
-            total.saturating_sub(lacking)
-        )
+        let enough = total.saturating_sub(lacking);
+        format!("production paths with enough live properties: {enough} of {total}")
     }
 }

@@ -307,3 +307,28 @@ fn observe_changes_no_verdict() {
         .expect(Verdict::Refuse);
     assert!(decision.observe);
 }
+
+#[test]
+fn a_patch_to_a_repository_that_has_not_opted_in_is_told_of_nothing_missing() {
+    let mut scene = Scene::production();
+    scene.opted_in = false;
+    for path in [LOCK, FREEZES, MAP] {
+        scene = scene.remove_on_both(path);
+    }
+    let decision = scene.clone().expect(Verdict::NotApplicable);
+    assert_eq!(decision.of_rule(Rule::ContractUnreadable), []);
+
+    let opting_in = scene
+        .change(LOCK, &lock_of(&[(FIXTURE, "{}")]))
+        .change(FREEZES, &freezes_of(&[]));
+    let decision = opting_in.clone().expect(Verdict::NotApplicable);
+    assert_eq!(
+        decision.of_rule(Rule::ContractUnreadable),
+        [(Effect::Refuse, Some(MAP))],
+        "a patch that opts in brings all of it"
+    );
+    let whole = opting_in.change(MAP, &map_of(&[rule(PARSE, &[ROUNDTRIP])]));
+    let decision = whole.expect(Verdict::NotApplicable);
+    assert_eq!(decision.of_rule(Rule::ContractUnreadable), []);
+    assert_eq!(decision.table[2].detail, "1 of 1 match");
+}
