@@ -33,10 +33,3 @@ pub enum ForgeError {
     #[error("the forge's answer makes no sense: {0}")]
     Malformed(String),
 }
-
-impl ForgeError {
-    /// Whether the same request may succeed later without anybody's doing.
-    pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Transient(_) | Self::RateLimited { .. })
-    }
-}

@@ -5,14 +5,18 @@
 //! The forge is the judge of how far an earlier attempt came: it knows whether the run is completed and
 //! how many annotations are on it.
 
+mod comment;
+mod runs;
+
 use crate::forge::ForgeError;
-use crate::forge::github::{
-    AnnotationRequest, CheckRun, CheckRunRequest, CheckStatus, Client, Comment, OutputRequest,
-};
-use crate::render::{self, Annotation, AnnotationLevel, COMMENT_MARKER, CheckOutput};
-use crate::store::{OpenEvaluation, RunKey, Store, StoreError, StoredComment};
+use crate::forge::github::{CheckRunRequest, CheckStatus, Client};
+use crate::render::{self, Annotation, CheckOutput};
+use crate::store::{RunKey, Store, StoreError};
 
 use super::plan::{Action, Conclusion, PostedComment, Published, Run, text_digest};
+
+pub use runs::cancel_evaluations;
+use runs::{end_cancelled, find_run, request};
 
 /// Annotations in one request.
 const BATCH: usize = 50;
@@ -293,198 +297,5 @@ impl<'a> Publisher<'a> {
             .await?;
         self.open = None;
         Ok(())
-    }
-
-    async fn comment(&mut self, action: &Action) -> Result<(), PublishError> {
-        let stored = self.store.comment(&self.key.repo, self.key.pull).await?;
-        let changed = match (action, &stored) {
-            (Action::CreateComment { body } | Action::EditComment { body }, None) => {
-                return self.create_comment(body).await;
-            }
-            (Action::CreateComment { body } | Action::EditComment { body }, Some(comment)) => {
-                let edited = self.client.edit_comment(comment.id, body).await;
-                edited.map(|_| (text_digest(body), false))
-            }
-            (Action::ReplaceComment { body, minimized }, Some(comment)) => self
-                .client
-                .set_minimized(&comment.node_id, Some(body), *minimized)
-                .await
-                .map(|()| (text_digest(body), *minimized)),
-            (Action::MinimizeComment, Some(comment)) => self
-                .client
-                .set_minimized(&comment.node_id, None, true)
-                .await
-                .map(|()| (comment.body.clone(), true)),
-            _ => return Ok(()),
-        };
-        let Some(comment) = stored else {
-            return Ok(());
-        };
-        match changed {
-            Ok((body, minimized)) => {
-                let comment = StoredComment {
-                    body,
-                    minimized,
-                    ..comment
-                };
-                self.keep(Some(&comment)).await
-            }
-            // Somebody deleted it. What is still to be said gets a new one.
-            Err(ForgeError::NotFound(_) | ForgeError::Gone(_)) => {
-                self.keep(None).await?;
-                match action {
-                    Action::EditComment { body }
-                    | Action::CreateComment { body }
-                    | Action::ReplaceComment {
-                        body,
-                        minimized: false,
-                    } => self.create_comment(body).await,
-                    _ => Ok(()),
-                }
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn keep(&self, comment: Option<&StoredComment>) -> Result<(), PublishError> {
-        self.store
-            .put_comment(&self.key.repo, self.key.pull, comment)
-            .await?;
-        Ok(())
-    }
-
-    /// Makes the comment, unless an earlier attempt did whose answer was lost.
-    async fn create_comment(&self, body: &str) -> Result<(), PublishError> {
-        let bot = self.client.bot_login().await?;
-        let found = self
-            .client
-            .find_comment(self.key.pull, |comment| is_ours(comment, bot))
-            .await?;
-        let comment = match found {
-            Some(comment) if comment.body.as_deref() == Some(body) => comment,
-            Some(comment) => self.client.edit_comment(comment.id, body).await?,
-            None => self.client.create_comment(self.key.pull, body).await?,
-        };
-        let stored = StoredComment {
-            id: comment.id,
-            node_id: comment.node_id,
-            body: text_digest(body),
-            minimized: false,
-        };
-        self.keep(Some(&stored)).await
-    }
-}
-
-/// Ends every open evaluation of a pull request for which `why` has a reason, as cancelled.
-pub async fn cancel_evaluations(
-    client: &Client,
-    store: &Store,
-    key: (&crate::model::RepoName, crate::model::PrNumber),
-    why: impl Fn(&OpenEvaluation) -> Option<String>,
-) -> Result<(), PublishError> {
-    for evaluation in store.open_evaluations(key.0, key.1).await? {
-        if let Some(why) = why(&evaluation) {
-            let run = find_run(client, store, &evaluation).await?;
-            let open = run.filter(|run| run.status != "completed");
-            end_cancelled(client, store, &evaluation.id, open.map(|run| run.id), &why).await?;
-        }
-    }
-    Ok(())
-}
-
-/// The forge's run of an evaluation that an earlier attempt left open.
-async fn find_run(
-    client: &Client,
-    store: &Store,
-    evaluation: &OpenEvaluation,
-) -> Result<Option<CheckRun>, PublishError> {
-    if let Some(id) = evaluation.run_id {
-        return match client.check_run(id).await {
-            Ok(run) => Ok(Some(run)),
-            Err(ForgeError::NotFound(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        };
-    }
-    let runs = client
-        .check_runs(&evaluation.head, &evaluation.check_name)
-        .await?;
-    let found = runs
-        .into_iter()
-        .find(|run| run.external_id.as_ref() == Some(&evaluation.id));
-    if let Some(run) = &found {
-        store.set_run_id(&evaluation.id, run.id).await?;
-    }
-    Ok(found)
-}
-
-async fn end_cancelled(
-    client: &Client,
-    store: &Store,
-    evaluation: &str,
-    run: Option<u64>,
-    why: &str,
-) -> Result<(), PublishError> {
-    if let Some(run) = run {
-        let output = CheckOutput {
-            title: "Superseded".to_owned(),
-            summary: why.to_owned(),
-            annotations: Vec::new(),
-        };
-        let request = request(&output, &[], Some(Conclusion::Cancelled));
-        client.update_check_run(run, &request).await?;
-    }
-    store
-        .end_evaluation(evaluation, Conclusion::Cancelled.name())
-        .await?;
-    Ok(())
-}
-
-/// Written by this App's own bot and marked. Anybody can write the marker.
-fn is_ours(comment: &Comment, bot: &str) -> bool {
-    comment
-        .user
-        .as_ref()
-        .is_some_and(|user| user.kind == "Bot" && user.login.eq_ignore_ascii_case(bot))
-        && comment
-            .body
-            .as_deref()
-            .is_some_and(|body| body.starts_with(COMMENT_MARKER))
-}
-
-/// Without a conclusion the run stays in progress.
-fn request(
-    output: &CheckOutput,
-    annotations: &[Annotation],
-    conclusion: Option<Conclusion>,
-) -> CheckRunRequest {
-    CheckRunRequest {
-        name: None,
-        head_sha: None,
-        external_id: None,
-        status: match conclusion {
-            Some(_) => CheckStatus::Completed,
-            None => CheckStatus::InProgress,
-        },
-        conclusion: conclusion.map(Conclusion::name),
-        output: Some(OutputRequest {
-            title: output.title.clone(),
-            summary: output.summary.clone(),
-            annotations: annotations.iter().map(annotation).collect(),
-        }),
-    }
-}
-
-fn annotation(annotation: &Annotation) -> AnnotationRequest {
-    AnnotationRequest {
-        path: annotation.path.clone(),
-        start_line: annotation.start_line,
-        end_line: annotation.end_line,
-        annotation_level: match annotation.level {
-            AnnotationLevel::Notice => "notice",
-            AnnotationLevel::Warning => "warning",
-            AnnotationLevel::Failure => "failure",
-        },
-        title: annotation.title.clone(),
-        message: annotation.message.clone(),
     }
 }

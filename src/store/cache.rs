@@ -12,7 +12,9 @@ use crate::model::{BlobDigest, RepoName, Sha};
 use super::{Store, StoreError};
 
 /// Listings kept for a repository.
-const LISTINGS: i64 = 12;
+const LISTINGS: i64 = 16;
+/// Reading a listing is noted no more often; milliseconds.
+const USE_NOTED_EVERY: i64 = 60_000;
 /// Ids in one statement; SQLite allows 32,766 parameters.
 const CHUNK: usize = 500;
 
@@ -40,32 +42,43 @@ fn damaged(what: &str) -> StoreError {
 }
 
 impl Store {
-    /// The listing of a tree as [`Store::put_listing`] got it.
+    /// The listing of a tree as [`Store::put_listing`] got it. It counts as used now.
     pub async fn listing(&self, repo: &RepoName, id: &Sha) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(
-            sqlx::query_scalar(
-                "SELECT entries FROM tree_listing WHERE repository = ?1 AND id = ?2",
-            )
-            .bind(repo_key(repo))
-            .bind(id.as_str())
-            .fetch_optional(self.reader())
-            .await?,
+        let (repo, now) = (repo_key(repo), self.now_ms());
+        let row = sqlx::query(
+            "SELECT entries, used_at FROM tree_listing WHERE repository = ?1 AND id = ?2",
         )
+        .bind(&repo)
+        .bind(id.as_str())
+        .fetch_optional(self.reader())
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        if now - row.try_get::<i64, _>("used_at")? > USE_NOTED_EVERY {
+            let mut tx = self.begin().await?;
+            sqlx::query("UPDATE tree_listing SET used_at = ?3 WHERE repository = ?1 AND id = ?2")
+                .bind(&repo)
+                .bind(id.as_str())
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
+            tx.commit().await?;
+        }
+        Ok(Some(row.try_get("entries")?))
     }
 
-    /// Keeps a listing, and marks those of `used` as used; drops the repository's longest unused ones.
+    /// Keeps a listing; drops those of the repository that were not used for the longest time.
     pub async fn put_listing(
         &self,
         repo: &RepoName,
         id: &Sha,
         entries: &[u8],
-        used: &[&Sha],
     ) -> Result<(), StoreError> {
         let (repo, now) = (repo_key(repo), self.now_ms());
         let mut tx = self.begin().await?;
         sqlx::query(
             "INSERT INTO tree_listing (repository, id, entries, used_at) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (repository, id) DO UPDATE SET used_at = excluded.used_at",
+             ON CONFLICT (repository, id) DO UPDATE
+                 SET entries = excluded.entries, used_at = excluded.used_at",
         )
         .bind(&repo)
         .bind(id.as_str())
@@ -73,14 +86,6 @@ impl Store {
         .bind(now)
         .execute(&mut *tx)
         .await?;
-        for id in used {
-            sqlx::query("UPDATE tree_listing SET used_at = ?3 WHERE repository = ?1 AND id = ?2")
-                .bind(&repo)
-                .bind(id.as_str())
-                .bind(now)
-                .execute(&mut *tx)
-                .await?;
-        }
         sqlx::query(
             "DELETE FROM tree_listing WHERE repository = ?1 AND id NOT IN
                  (SELECT id FROM tree_listing WHERE repository = ?1 ORDER BY used_at DESC, id LIMIT ?2)",

@@ -415,7 +415,7 @@ async fn more_files_than_a_comparison_lists_are_all_in_the_write_set() {
         // The pull request's own list is cut too: trees tell.
         Limits {
             compare_files: 300,
-            pull_files: 3000,
+            pull_files: 310,
             ..Limits::default()
         },
     ] {
@@ -435,12 +435,8 @@ async fn more_files_than_a_comparison_lists_are_all_in_the_write_set() {
         assert_eq!(run.annotations.len(), 320, "each once, in batches");
         let (decision, _) = world.decision(number).await;
         assert_eq!(decision.write_set.len(), 320);
-        assert!(
-            decision
-                .write_set
-                .iter()
-                .all(|change| change.hunks.len() == 1)
-        );
+        let with_hunks = decision.write_set.iter().filter(|c| c.hunks.len() == 1);
+        assert_eq!(with_hunks.count(), limits.pull_files.min(320));
         world.forge.assert_clean();
     }
 }

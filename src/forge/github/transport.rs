@@ -73,7 +73,8 @@ pub(super) struct Answer {
 impl Answer {
     pub fn json<T: serde::de::DeserializeOwned>(&self, call: &Call) -> Result<T, ForgeError> {
         serde_json::from_slice(&self.body)
-            .map_err(|error| ForgeError::Malformed(format!("{}: {error}", call.name())))
+            // serde quotes what it found, which may be long, or anybody's text.
+            .map_err(|error| ForgeError::Malformed(clean(&format!("{}: {error}", call.name()))))
     }
 }
 

@@ -54,6 +54,9 @@ pub struct Pull {
     pub mergeable: Option<bool>,
     /// The test merge of an open pull request; may be stale.
     pub merge_commit_sha: Option<Sha>,
+    /// How many files the forge counts.
+    #[serde(default)]
+    pub changed_files: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -189,7 +189,8 @@ impl Gatherer<'_> {
             return Ok((compared, false));
         }
         let number = crate::model::PrNumber(pull.number);
-        let (files, all) = self.client.pull_files(number, LISTED_FILES).await?;
+        let (files, ended) = self.client.pull_files(number, LISTED_FILES).await?;
+        let all = ended && files.len() as u64 >= pull.changed_files;
         Ok((files, all))
     }
 

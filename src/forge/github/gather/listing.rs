@@ -193,7 +193,7 @@ impl Gatherer<'_> {
         match Listing::new(items) {
             Ok(listing) => {
                 self.store
-                    .put_listing(repo, tree, &listing.encode(), &[])
+                    .put_listing(repo, tree, &listing.encode())
                     .await?;
                 Ok(Fact::Known(listing))
             }

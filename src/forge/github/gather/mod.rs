@@ -11,27 +11,28 @@ mod changes;
 mod history;
 mod listing;
 mod objects;
+mod survey;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 
-use crate::config::repo::{self, RepoConfig};
 use crate::forge::ForgeError;
 use crate::gate::facts;
-use crate::gate::kind::{self, PullFacts};
 use crate::model::{
-    Author, AuthorKind, BlobFact, Change, ContractFile, Fact, Layer, PrNumber, SNAPSHOT_SCHEMA,
-    Sha, Snapshot,
+    BlobDigest, Change, ContractFile, Fact, FixtureEntry, Layer, SNAPSHOT_SCHEMA, Sha, Snapshot,
+    Stats, TreeFacts,
 };
 use crate::store::{Store, StoreError};
 
 use super::client::Client;
-use super::wire::{self, Pull};
-use history::History;
+use super::wire::Pull;
 use listing::{Item, Listing};
 use objects::Objects;
+use survey::account;
+
+pub use survey::{Guard, Survey};
 
 /// Why nothing can be said of a pull request.
 #[derive(Debug, thiserror::Error)]
@@ -54,27 +55,6 @@ pub enum Patience {
     Settle,
 }
 
-/// By whose contract a pull request is judged (protocol section 1).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guard {
-    pub branch: String,
-    pub into_unguarded: Option<String>,
-    pub default_branch: String,
-}
-
-/// What is known before the merged tree is looked at.
-#[derive(Debug)]
-pub struct Survey {
-    pub guard: Guard,
-    /// The default branch's tip has opted in.
-    pub opted_in: bool,
-    pub author: Author,
-    history: History,
-    base: Fact<Listing>,
-    layers: BTreeMap<Layer, String>,
-    objects: Objects,
-}
-
 /// Gathers for one repository.
 #[derive(Clone, Copy)]
 pub struct Gatherer<'a> {
@@ -82,171 +62,7 @@ pub struct Gatherer<'a> {
     pub store: &'a Store,
 }
 
-fn account(account: &wire::Account) -> kind::Account {
-    kind::Account {
-        login: account.login.clone(),
-        id: account.id,
-        is_bot: account.kind == "Bot",
-    }
-}
-
-fn config_of(fact: &BlobFact) -> RepoConfig {
-    match fact {
-        BlobFact::Content { bytes, .. } => {
-            repo::parse(Layer::Config.default_path(), &bytes.0).unwrap_or_default()
-        }
-        _ => RepoConfig::default(),
-    }
-}
-
-/// The contract at one tip.
-struct Tip {
-    listing: Fact<Listing>,
-    config: BlobFact,
-    layers: BTreeMap<Layer, String>,
-    objects: Objects,
-}
-
-impl Tip {
-    fn opted_in(&self) -> bool {
-        match &self.listing {
-            Fact::Known(listing) => facts::is_opted_in(&self.config, |path| {
-                listing.place(path) != listing::Place::Nothing
-            }),
-            // What can't be looked up is no reason to let a patch in.
-            _ => true,
-        }
-    }
-}
-
 impl Gatherer<'_> {
-    /// Looks at the commits of a pull request and at the contract that judges it.
-    pub async fn survey(&self, pull: &Pull) -> Result<Survey, GatherError> {
-        let (guard, default_opted_in) = self.guard(pull).await?;
-        let history = self.history(pull, &guard).await?;
-        let tip = self.tip(&history.base.tree).await?;
-        let opted_in = default_opted_in.unwrap_or_else(|| tip.opted_in());
-        let author = self.author(pull, &history, &tip.config).await?;
-        Ok(Survey {
-            guard,
-            opted_in,
-            author,
-            history,
-            base: tip.listing,
-            layers: tip.layers,
-            objects: tip.objects,
-        })
-    }
-
-    /// The guarded branch and, when the default branch's tip had to be looked at for it, whether that
-    /// has opted in.
-    async fn guard(&self, pull: &Pull) -> Result<(Guard, Option<bool>), GatherError> {
-        let into = &pull.base.branch;
-        let default_branch = match &pull.base.repo {
-            Some(repo) => repo.default_branch.clone(),
-            None => {
-                return Err(ForgeError::Malformed(format!(
-                    "pull request {} has no base repository",
-                    pull.number
-                ))
-                .into());
-            }
-        };
-        if *into == default_branch {
-            let guard = Guard {
-                branch: default_branch.clone(),
-                into_unguarded: None,
-                default_branch,
-            };
-            return Ok((guard, None));
-        }
-        let commit = self.client.branch(&default_branch).await?.commit;
-        let tip = self.tip(&commit.commit.tree.sha).await?;
-        let guarded = config_of(&tip.config).branches.contains(into);
-        let guard = Guard {
-            branch: if guarded {
-                into.clone()
-            } else {
-                default_branch.clone()
-            },
-            into_unguarded: (!guarded).then(|| into.clone()),
-            default_branch,
-        };
-        Ok((guard, Some(tip.opted_in())))
-    }
-
-    /// The listing and the contract files of a tree.
-    async fn tip(&self, tree: &Sha) -> Result<Tip, GatherError> {
-        let listing = self.listing(tree).await?;
-        let defaults = facts::layers(&BlobFact::Absent);
-        let Fact::Known(files) = &listing else {
-            let why = listing.why_not().unwrap_or_default().to_owned();
-            return Ok(Tip {
-                config: BlobFact::Unavailable(why),
-                listing,
-                layers: defaults,
-                objects: Objects::default(),
-            });
-        };
-        // Most contracts stand at their default paths: one round fetches configuration and files.
-        let objects = self
-            .objects(&Self::contract_items(files, &defaults), &[])
-            .await?;
-        let config = objects.blob(files.place(Layer::Config.default_path()));
-        let layers = facts::layers(&config);
-        let objects = if layers == defaults {
-            objects
-        } else {
-            self.objects(&Self::contract_items(files, &layers), &[])
-                .await?
-        };
-        Ok(Tip {
-            listing,
-            config,
-            layers,
-            objects,
-        })
-    }
-
-    /// Evidence of an agent stays with the pull request and with the head (protocol 5.4).
-    async fn author(
-        &self,
-        pull: &Pull,
-        history: &History,
-        config: &BlobFact,
-    ) -> Result<Author, GatherError> {
-        let facts = PullFacts {
-            author: pull.user.as_ref().map(account),
-            branch: pull.head.branch.clone(),
-            labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
-            body: pull.body.clone().unwrap_or_default(),
-            commits: history.commits.clone(),
-            all_commits: history.all_commits,
-        };
-        let mut author = kind::recognise(&facts, &config_of(config).agents);
-        let (repo, number) = (self.client.repo(), PrNumber(pull.number));
-        if author.kind == AuthorKind::Agent {
-            self.store
-                .put_agent_evidence(repo, number, &history.head, &author.evidence)
-                .await?;
-        } else if let Some((other, evidence)) = self
-            .store
-            .agent_evidence(repo, number, &history.head)
-            .await?
-        {
-            self.store
-                .put_agent_evidence(repo, number, &history.head, &evidence)
-                .await?;
-            author.kind = AuthorKind::Agent;
-            author.evidence = if other == number {
-                format!("seen earlier on this pull request: {evidence}")
-            } else {
-                format!("the same head is in pull request {other}: {evidence}")
-            };
-        }
-        Ok(author)
-    }
-
     /// Everything that the gate needs.
     pub async fn snapshot(
         &self,
@@ -267,34 +83,10 @@ impl Gatherer<'_> {
         let contract = self.contract(&survey, merged.known()).await?;
         let plan = facts::Plan::new(&contract);
         let mut write_set = self.write_set(&survey, merged.known(), &plan).await?;
-
-        let mut fixture_items = Vec::new();
-        if let Some(listing) = merged.known()
-            && (survey.opted_in || objects::has_contract(&contract))
-        {
-            fixture_items = objects::fixture_items(listing, &plan.fixture_roots());
-        }
-        let objects = self
-            .last_round(merged.known(), &fixture_items, &write_set, &plan)
-            .await?;
-        let fixtures = match &merged {
-            Fact::Known(listing) => objects::fixtures(listing, &fixture_items, &objects),
-            other => not_known(other),
-        };
-        let listed = merged.known().map(Listing::listed);
-        if let Fact::Known(changes) = &mut write_set {
-            probe(changes, &plan, &objects);
-            if let Some(listed) = &listed {
-                plan.note_collisions(changes, listed);
-            }
-        }
-        let tree = match (&listed, &merged) {
-            (Some(listed), _) => Fact::Known(plan.tree_facts(listed)),
-            (None, other) => not_known(other),
-        };
-        let mut stats = objects.stats(&fixture_items);
-        stats.forge_requests = self.client.requests();
-        stats.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let judged = survey.opted_in || objects::has_contract(&contract);
+        let mut held = self.held(&merged, judged, &mut write_set, &plan).await?;
+        held.stats.forge_requests = self.client.requests();
+        held.stats.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Snapshot {
             schema: SNAPSHOT_SCHEMA.to_owned(),
             repository: self.client.repo().to_string(),
@@ -306,16 +98,52 @@ impl Gatherer<'_> {
             now,
             opted_in: survey.opted_in,
             author: survey.author,
-            digests: objects::digests(&fixtures, &objects),
             contract,
             merged_tree: match merged.why_not() {
                 Some(_) if merged_tree.known().is_some() => not_known(&merged),
                 _ => merged_tree,
             },
             write_set,
+            fixtures: held.fixtures,
+            digests: held.digests,
+            tree: held.tree,
+            stats: held.stats,
+        })
+    }
+
+    /// What the merged tree holds. Fixtures are looked at only where a contract may speak of them.
+    async fn held(
+        &self,
+        merged: &Fact<Listing>,
+        judged: bool,
+        write_set: &mut Fact<Vec<Change>>,
+        plan: &facts::Plan,
+    ) -> Result<Held, GatherError> {
+        let Fact::Known(listing) = merged else {
+            return Ok(Held {
+                fixtures: not_known(merged),
+                digests: BTreeMap::new(),
+                tree: not_known(merged),
+                stats: Stats::default(),
+            });
+        };
+        let items = if judged {
+            objects::fixture_items(listing, &plan.fixture_roots())
+        } else {
+            Vec::new()
+        };
+        let objects = self.last_round(listing, &items, write_set, plan).await?;
+        let listed = listing.listed();
+        if let Fact::Known(changes) = write_set {
+            probe(changes, plan, &objects);
+            plan.note_collisions(changes, &listed);
+        }
+        let fixtures = objects::fixtures(listing, &items, &objects);
+        Ok(Held {
+            digests: objects::digests(&fixtures, &objects),
             fixtures,
-            tree,
-            stats,
+            tree: Fact::Known(plan.tree_facts(&listed)),
+            stats: objects.stats(&items),
         })
     }
 
@@ -394,14 +222,11 @@ impl Gatherer<'_> {
     /// Attribute files, fixtures and what may begin with `#!`, in one round.
     async fn last_round(
         &self,
-        merged: Option<&Listing>,
+        listing: &Listing,
         fixtures: &[&Item],
         write_set: &Fact<Vec<Change>>,
         plan: &facts::Plan,
     ) -> Result<Objects, GatherError> {
-        let Some(listing) = merged else {
-            return Ok(Objects::default());
-        };
         let attributes = objects::attribute_items(listing, fixtures);
         let scripts = write_set
             .known()
@@ -417,6 +242,14 @@ impl Gatherer<'_> {
             .collect();
         self.objects(&attributes, &hashed).await
     }
+}
+
+/// What the merged tree holds.
+struct Held {
+    fixtures: Fact<Vec<FixtureEntry>>,
+    digests: BTreeMap<Sha, Fact<BlobDigest>>,
+    tree: Fact<TreeFacts>,
+    stats: Stats,
 }
 
 /// Fills in [`Change::shebang`].

@@ -1,0 +1,202 @@
+//! The first step: whose contract judges, what it is, and who brings the patch.
+
+use std::collections::BTreeMap;
+
+use crate::config::repo::{self, RepoConfig};
+use crate::forge::ForgeError;
+use crate::gate::facts;
+use crate::gate::kind::{self, PullFacts};
+use crate::model::{Author, AuthorKind, BlobFact, Fact, Layer, PrNumber, Sha};
+
+use super::super::wire::{self, Pull};
+use super::history::History;
+use super::listing::{Listing, Place};
+use super::objects::Objects;
+use super::{GatherError, Gatherer};
+
+/// By whose contract a pull request is judged (protocol section 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    pub branch: String,
+    pub into_unguarded: Option<String>,
+    pub default_branch: String,
+}
+
+/// What is known before the merged tree is looked at.
+#[derive(Debug)]
+pub struct Survey {
+    pub guard: Guard,
+    /// The default branch's tip has opted in.
+    pub opted_in: bool,
+    pub author: Author,
+    pub(super) history: History,
+    pub(super) base: Fact<Listing>,
+    pub(super) layers: BTreeMap<Layer, String>,
+    pub(super) objects: Objects,
+}
+
+pub(super) fn account(account: &wire::Account) -> kind::Account {
+    kind::Account {
+        login: account.login.clone(),
+        id: account.id,
+        is_bot: account.kind == "Bot",
+    }
+}
+
+fn config_of(fact: &BlobFact) -> RepoConfig {
+    match fact {
+        BlobFact::Content { bytes, .. } => {
+            repo::parse(Layer::Config.default_path(), &bytes.0).unwrap_or_default()
+        }
+        _ => RepoConfig::default(),
+    }
+}
+
+/// The contract at one tip.
+struct Tip {
+    listing: Fact<Listing>,
+    config: BlobFact,
+    layers: BTreeMap<Layer, String>,
+    objects: Objects,
+}
+
+impl Tip {
+    fn opted_in(&self) -> bool {
+        match &self.listing {
+            Fact::Known(listing) => {
+                facts::is_opted_in(&self.config, |path| listing.place(path) != Place::Nothing)
+            }
+            // What can't be looked up is no reason to let a patch in.
+            _ => true,
+        }
+    }
+}
+
+impl Gatherer<'_> {
+    /// Looks at the commits of a pull request and at the contract that judges it.
+    pub async fn survey(&self, pull: &Pull) -> Result<Survey, GatherError> {
+        let (guard, default_opted_in) = self.guard(pull).await?;
+        let history = self.history(pull, &guard).await?;
+        let tip = self.tip(&history.base.tree).await?;
+        let opted_in = default_opted_in.unwrap_or_else(|| tip.opted_in());
+        let author = self.author(pull, &history, &tip.config).await?;
+        Ok(Survey {
+            guard,
+            opted_in,
+            author,
+            history,
+            base: tip.listing,
+            layers: tip.layers,
+            objects: tip.objects,
+        })
+    }
+
+    /// The guarded branch and, when the default branch's tip had to be looked at for it, whether that
+    /// has opted in.
+    async fn guard(&self, pull: &Pull) -> Result<(Guard, Option<bool>), GatherError> {
+        let into = &pull.base.branch;
+        let default_branch = match &pull.base.repo {
+            Some(repo) => repo.default_branch.clone(),
+            None => {
+                return Err(ForgeError::Malformed(format!(
+                    "pull request {} has no base repository",
+                    pull.number
+                ))
+                .into());
+            }
+        };
+        if *into == default_branch {
+            let guard = Guard {
+                branch: default_branch.clone(),
+                into_unguarded: None,
+                default_branch,
+            };
+            return Ok((guard, None));
+        }
+        let commit = self.client.branch(&default_branch).await?.commit;
+        let tip = self.tip(&commit.commit.tree.sha).await?;
+        let guarded = config_of(&tip.config).branches.contains(into);
+        let guard = Guard {
+            branch: if guarded {
+                into.clone()
+            } else {
+                default_branch.clone()
+            },
+            into_unguarded: (!guarded).then(|| into.clone()),
+            default_branch,
+        };
+        Ok((guard, Some(tip.opted_in())))
+    }
+
+    /// The listing and the contract files of a tree.
+    async fn tip(&self, tree: &Sha) -> Result<Tip, GatherError> {
+        let listing = self.listing(tree).await?;
+        let defaults = facts::layers(&BlobFact::Absent);
+        let Fact::Known(files) = &listing else {
+            let why = listing.why_not().unwrap_or_default().to_owned();
+            return Ok(Tip {
+                config: BlobFact::Unavailable(why),
+                listing,
+                layers: defaults,
+                objects: Objects::default(),
+            });
+        };
+        // Most contracts stand at their default paths: one round fetches configuration and files.
+        let objects = self
+            .objects(&Self::contract_items(files, &defaults), &[])
+            .await?;
+        let config = objects.blob(files.place(Layer::Config.default_path()));
+        let layers = facts::layers(&config);
+        let objects = if layers == defaults {
+            objects
+        } else {
+            self.objects(&Self::contract_items(files, &layers), &[])
+                .await?
+        };
+        Ok(Tip {
+            listing,
+            config,
+            layers,
+            objects,
+        })
+    }
+
+    /// Evidence of an agent stays with the pull request and with the head (protocol 5.4).
+    async fn author(
+        &self,
+        pull: &Pull,
+        history: &History,
+        config: &BlobFact,
+    ) -> Result<Author, GatherError> {
+        let facts = PullFacts {
+            author: pull.user.as_ref().map(account),
+            branch: pull.head.branch.clone(),
+            labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
+            body: pull.body.clone().unwrap_or_default(),
+            commits: history.commits.clone(),
+            all_commits: history.all_commits,
+        };
+        let mut author = kind::recognise(&facts, &config_of(config).agents);
+        let (repo, number) = (self.client.repo(), PrNumber(pull.number));
+        if author.kind == AuthorKind::Agent {
+            self.store
+                .put_agent_evidence(repo, number, &history.head, &author.evidence)
+                .await?;
+        } else if let Some((other, evidence)) = self
+            .store
+            .agent_evidence(repo, number, &history.head)
+            .await?
+        {
+            self.store
+                .put_agent_evidence(repo, number, &history.head, &evidence)
+                .await?;
+            author.kind = AuthorKind::Agent;
+            author.evidence = if other == number {
+                format!("seen earlier on this pull request: {evidence}")
+            } else {
+                format!("the same head is in pull request {other}: {evidence}")
+            };
+        }
+        Ok(author)
+    }
+}

@@ -1,0 +1,113 @@
+//! Check-runs as the forge has them: what an earlier attempt left, and requests that change one.
+
+use crate::forge::ForgeError;
+use crate::forge::github::{
+    AnnotationRequest, CheckRun, CheckRunRequest, CheckStatus, Client, OutputRequest,
+};
+use crate::model::{PrNumber, RepoName};
+use crate::render::{Annotation, AnnotationLevel, CheckOutput};
+use crate::store::{OpenEvaluation, Store};
+
+use super::{Conclusion, PublishError};
+
+/// Ends every open evaluation of a pull request for which `why` has a reason, as cancelled.
+pub async fn cancel_evaluations(
+    client: &Client,
+    store: &Store,
+    key: (&RepoName, PrNumber),
+    why: impl Fn(&OpenEvaluation) -> Option<String>,
+) -> Result<(), PublishError> {
+    for evaluation in store.open_evaluations(key.0, key.1).await? {
+        if let Some(why) = why(&evaluation) {
+            let run = find_run(client, store, &evaluation).await?;
+            let open = run.filter(|run| run.status != "completed");
+            end_cancelled(client, store, &evaluation.id, open.map(|run| run.id), &why).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The forge's run of an evaluation that an earlier attempt left open.
+pub(super) async fn find_run(
+    client: &Client,
+    store: &Store,
+    evaluation: &OpenEvaluation,
+) -> Result<Option<CheckRun>, PublishError> {
+    if let Some(id) = evaluation.run_id {
+        return match client.check_run(id).await {
+            Ok(run) => Ok(Some(run)),
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let runs = client
+        .check_runs(&evaluation.head, &evaluation.check_name)
+        .await?;
+    let found = runs
+        .into_iter()
+        .find(|run| run.external_id.as_ref() == Some(&evaluation.id));
+    if let Some(run) = &found {
+        store.set_run_id(&evaluation.id, run.id).await?;
+    }
+    Ok(found)
+}
+
+pub(super) async fn end_cancelled(
+    client: &Client,
+    store: &Store,
+    evaluation: &str,
+    run: Option<u64>,
+    why: &str,
+) -> Result<(), PublishError> {
+    if let Some(run) = run {
+        let output = CheckOutput {
+            title: "Superseded".to_owned(),
+            summary: why.to_owned(),
+            annotations: Vec::new(),
+        };
+        let request = request(&output, &[], Some(Conclusion::Cancelled));
+        client.update_check_run(run, &request).await?;
+    }
+    store
+        .end_evaluation(evaluation, Conclusion::Cancelled.name())
+        .await?;
+    Ok(())
+}
+
+/// Without a conclusion the run stays in progress.
+pub(super) fn request(
+    output: &CheckOutput,
+    annotations: &[Annotation],
+    conclusion: Option<Conclusion>,
+) -> CheckRunRequest {
+    CheckRunRequest {
+        name: None,
+        head_sha: None,
+        external_id: None,
+        status: match conclusion {
+            Some(_) => CheckStatus::Completed,
+            None => CheckStatus::InProgress,
+        },
+        conclusion: conclusion.map(Conclusion::name),
+        output: Some(OutputRequest {
+            title: output.title.clone(),
+            summary: output.summary.clone(),
+            annotations: annotations.iter().map(annotation).collect(),
+        }),
+    }
+}
+
+fn annotation(annotation: &Annotation) -> AnnotationRequest {
+    AnnotationRequest {
+        path: annotation.path.clone(),
+        start_line: annotation.start_line,
+        end_line: annotation.end_line,
+        annotation_level: match annotation.level {
+            AnnotationLevel::Notice => "notice",
+            AnnotationLevel::Warning => "warning",
+            AnnotationLevel::Failure => "failure",
+        },
+        title: annotation.title.clone(),
+        message: annotation.message.clone(),
+    }
+}
