@@ -714,3 +714,126 @@ async fn a_frozen_property_is_named_with_its_owner() {
     );
     assert_eq!(world.comments(number).len(), 1);
 }
+
+/// Runs git in the forge's bare repository; gives what it prints.
+fn bare_git(world: &World, arguments: &[&str]) -> String {
+    let output = std::process::Command::new("git")
+        .arg("-C")
+        .arg(world.forge.git_dir(REPO))
+        .args([
+            "-c",
+            "user.name=Alice",
+            "-c",
+            "user.email=alice@example.org",
+        ])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Merges `other` into `branch` and moves the branch there.
+fn merge(world: &World, branch: &str, other: &str) {
+    let tree = bare_git(world, &["merge-tree", "--write-tree", branch, other]);
+    let commit = [
+        "commit-tree",
+        &tree,
+        "-p",
+        branch,
+        "-p",
+        other,
+        "-m",
+        "Merge",
+    ];
+    let merge = bare_git(world, &commit).parse().unwrap();
+    world.forge.reset_branch(REPO, branch, &merge).unwrap();
+}
+
+#[tokio::test]
+async fn a_branch_into_which_the_base_was_merged_has_one_merge_base() {
+    let world = World::new().await;
+    let number = world.pull("fix", COVERED);
+    world.push("main", &[("README.md", "newer\n")], PERSON);
+    merge(&world, "fix", "main");
+    let merged = world.forge.branch(REPO, "main").unwrap();
+    world.push("main", &[("README.md", "newest\n")], PERSON);
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "success");
+    let (_, snapshot) = world.decision(number).await;
+    assert_eq!(snapshot.merge_bases, Fact::Known(vec![merged]));
+    assert_eq!(snapshot.write_set.known().unwrap().len(), 1);
+    world.forge.assert_clean();
+}
+
+#[tokio::test]
+async fn several_merge_bases_are_undetermined_and_never_taken_for_one() {
+    let world = World::new().await;
+    let number = world.pull("fix", COVERED);
+    bare_git(&world, &["branch", "before", "fix"]);
+    world.push("main", &[("README.md", "newer\n")], PERSON);
+    bare_git(&world, &["branch", "other", "main"]);
+    merge(&world, "fix", "other");
+    merge(&world, "main", "before");
+    world.push("main", &[("README.md", "newest\n")], PERSON);
+    let bases = bare_git(&world, &["merge-base", "--all", "main", "fix"]);
+    assert_eq!(bases.lines().count(), 2, "the history is a criss-cross");
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "failure");
+    let (_, snapshot) = world.decision(number).await;
+    assert!(
+        snapshot
+            .merge_bases
+            .why_not()
+            .unwrap()
+            .contains("several merge bases")
+    );
+}
+
+#[tokio::test]
+async fn unrelated_histories_are_undetermined() {
+    let world = World::new().await;
+    let tree = bare_git(&world, &["rev-parse", "main^{tree}"]);
+    let root = bare_git(&world, &["commit-tree", &tree, "-m", "Root"]);
+    world
+        .forge
+        .reset_branch(REPO, "island", &root.parse().unwrap())
+        .unwrap();
+    world.push("island", COVERED, AGENT);
+    let number = world
+        .forge
+        .open_pull(REPO, NewPull::new("island", AGENT, "Island"))
+        .unwrap();
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "failure");
+    let (_, snapshot) = world.decision(number).await;
+    assert!(matches!(snapshot.merge_bases, Fact::Missing(_)));
+}
+
+#[tokio::test]
+async fn every_commit_is_looked_at_for_an_agents_trailer() {
+    let world = World::new().await;
+    let trailer = "Fix\n\nCo-Authored-By: Claude <noreply@anthropic.com>";
+    world
+        .forge
+        .push_with_message(REPO, "long", HOLE.iter().copied(), PERSON, trailer)
+        .unwrap();
+    for n in 0..260 {
+        let text = format!("{n}\n");
+        world.push("long", &[("docs/n.md", text.as_str())], PERSON);
+    }
+    let number = world
+        .forge
+        .open_pull(REPO, NewPull::new("long", PERSON, "Long"))
+        .unwrap();
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "failure");
+    let (decision, _) = world.decision(number).await;
+    assert_eq!(decision.author.kind, AuthorKind::Agent);
+    assert!(
+        decision.author.evidence.contains("anthropic"),
+        "{:?}",
+        decision.author
+    );
+    world.forge.assert_clean();
+}
