@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::prefixes::PrefixIndex;
 use crate::config::repo::RepoConfig;
-use crate::contract::glob::GlobList;
+use crate::contract::glob::{GlobError, GlobList};
 use crate::contract::map::HunkMap;
 use crate::model::{Class, Layer};
 
@@ -154,8 +154,7 @@ pub fn is_at_or_below(path: &str, dir: &str) -> bool {
 
 /// Built-in and configured globs of class property.
 pub fn property_globs(config: &RepoConfig) -> Vec<&str> {
-    let configured = config.paths.properties.iter().map(String::as_str);
-    PROPERTIES.iter().copied().chain(configured).collect()
+    globs(PROPERTIES, &config.paths.properties)
 }
 
 /// The globs of class production: the configured ones, or the built-in.
@@ -167,14 +166,38 @@ pub fn production_globs(config: &RepoConfig) -> Vec<&str> {
     }
 }
 
-/// Built-in globs with the configured ones. The configuration's parser refuses what is no glob, so a
-/// list that does not compile can't get here; it would match nothing.
-fn list(built_in: &[&str], configured: &[String]) -> GlobList {
-    let globs = built_in
-        .iter()
-        .copied()
-        .chain(configured.iter().map(String::as_str));
+/// Built-in globs with the configured ones.
+fn globs<'a>(built_in: &[&'a str], configured: &'a [String]) -> Vec<&'a str> {
+    let configured = configured.iter().map(String::as_str);
+    built_in.iter().copied().chain(configured).collect()
+}
+
+/// Compiles a list. [`check`] has refused a configuration whose lists do not compile.
+fn list(globs: Vec<&str>) -> GlobList {
     GlobList::new(globs).unwrap_or_default()
+}
+
+/// Checks that the configured globs compile together with the built-in ones, so that no class is ever
+/// left empty.
+///
+/// # Errors
+/// The first list that does not compile.
+pub fn check(config: &RepoConfig) -> Result<(), GlobError> {
+    let paths = &config.paths;
+    for globs in [
+        property_globs(config),
+        production_globs(config),
+        globs(HARNESS, &paths.harness),
+        globs(GOLDEN, &paths.golden),
+        globs(TESTS_BY_NAME, &paths.tests),
+        globs(NOTES, &paths.notes),
+        globs(&[], &paths.inline_properties),
+        globs(&[], &paths.sensitive),
+        globs(&[], &paths.ignored),
+    ] {
+        GlobList::new(globs)?;
+    }
+    Ok(())
 }
 
 /// Gives paths their class, by the base tip's configuration, lock roots and map.
@@ -217,17 +240,17 @@ impl Classifier {
             ]),
             roots,
             map: PrefixIndex::new(rules.iter().map(|rule| rule.path_prefix.as_str())),
-            properties: GlobList::new(property_globs(config)).unwrap_or_default(),
-            inline_properties: list(&[], &paths.inline_properties),
-            harness: list(HARNESS, &paths.harness),
-            golden: list(GOLDEN, &paths.golden),
-            tests: list(TESTS_BY_NAME, &paths.tests),
-            test_dirs: list(TEST_DIRS, &[]),
-            production: GlobList::new(production_globs(config)).unwrap_or_default(),
+            properties: list(property_globs(config)),
+            inline_properties: list(globs(&[], &paths.inline_properties)),
+            harness: list(globs(HARNESS, &paths.harness)),
+            golden: list(globs(GOLDEN, &paths.golden)),
+            tests: list(globs(TESTS_BY_NAME, &paths.tests)),
+            test_dirs: list(TEST_DIRS.to_vec()),
+            production: list(production_globs(config)),
             production_is_default,
-            notes: list(NOTES, &paths.notes),
-            sensitive: list(&[], &paths.sensitive),
-            ignored: list(&[], &paths.ignored),
+            notes: list(globs(NOTES, &paths.notes)),
+            sensitive: list(globs(&[], &paths.sensitive)),
+            ignored: list(globs(&[], &paths.ignored)),
         }
     }
 

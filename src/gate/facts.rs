@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::classes::{Classifier, is_code};
 use super::reading::Reading;
 use crate::config::repo::{self, RepoConfig};
-use crate::model::{BlobFact, Change, Class, ContractFile, EntryKind, Layer, TreeFacts};
+use crate::model::{BlobFact, Change, Class, ContractFile, EntryKind, Layer, NodeId, TreeFacts};
 
 /// A file of the merged tree. Listings are sorted by path bytes and hold no directories.
 #[derive(Debug, Clone, Copy)]
@@ -148,7 +148,7 @@ impl Plan {
                 map.rules
                     .iter()
                     .flat_map(|rule| &rule.live_properties)
-                    .map(|id| id.path()),
+                    .map(NodeId::path),
             );
         }
         for freezes in self.reading.freezes.readable() {

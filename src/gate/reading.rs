@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::classes::{self, Classifier};
-use crate::config::repo::{self, RepoConfig};
+use crate::config::repo::{self, Paths, RepoConfig};
 use crate::contract::ContractError;
 use crate::contract::freezes::{self, Freezes};
 use crate::contract::lock::{self, Lock};
@@ -85,7 +85,18 @@ pub struct Reading {
 
 impl Reading {
     pub fn new(contract: &BTreeMap<Layer, ContractFile>) -> Self {
-        let config_file = sides(contract, Layer::Config, false, repo::parse);
+        let config_file = sides(contract, Layer::Config, false, |path, bytes| {
+            let config = repo::parse(path, bytes)?;
+            if config.paths != Paths::default() {
+                classes::check(&config).map_err(|error| ContractError {
+                    path: path.to_owned(),
+                    line: 1,
+                    column: 1,
+                    message: format!("`paths`: {error}"),
+                })?;
+            }
+            Ok(config)
+        });
         let config = config_file.base.ready().cloned().unwrap_or_default();
         let off = |layer| config.is_off(layer);
         let reading = Self {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use sqlx::Row as _;
 
-use crate::model::{BlobDigest, RepoName, Sha};
+use crate::model::{BlobDigest, FileDigest, RepoName, Sha};
 
 use super::{Store, StoreError};
 
@@ -143,8 +143,8 @@ impl Store {
             )
             .bind(id.as_str())
             .bind(facts.digest.sha256.as_str())
-            .bind(facts.digest.lf_sha256.as_ref().map(|d| d.as_str()))
-            .bind(facts.digest.lfs_oid.as_ref().map(|d| d.as_str()))
+            .bind(facts.digest.lf_sha256.as_ref().map(FileDigest::as_str))
+            .bind(facts.digest.lfs_oid.as_ref().map(FileDigest::as_str))
             .bind(facts.shebang)
             .execute(&mut *tx)
             .await?;

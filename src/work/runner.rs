@@ -307,7 +307,7 @@ fn log(ended: &Ended, settled: &Result<Settled, StoreError>, took: Duration) {
             tracing::warn!(elapsed_ms, why, next = %at, "job will be tried again");
         }
         Ok(Settled::Superseded) => {
-            tracing::info!(elapsed_ms, why, "job superseded by a newer event")
+            tracing::info!(elapsed_ms, why, "job superseded by a newer event");
         }
         Ok(Settled::Lost) => tracing::warn!(elapsed_ms, why, "job's lease was lost; queued again"),
         Ok(Settled::Dead) => {}

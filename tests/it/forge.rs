@@ -94,7 +94,8 @@ async fn each_failure_is_an_error_of_its_own_and_nothing_is_repeated() {
     let (world, number) = world_with_pull().await;
     let client = world.client();
     client.pull(number).await.unwrap();
-    let cases: [(Answer, fn(&ForgeError) -> bool); 7] = [
+    type Expected = fn(&ForgeError) -> bool;
+    let cases: [(Answer, Expected); 7] = [
         (Answer::Status(502), |e| {
             matches!(e, ForgeError::Transient(_))
         }),

@@ -1,7 +1,5 @@
 //! Publishing is done once, wherever it is broken off.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use frostline::demo::forge::{Answer, Fault};

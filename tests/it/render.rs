@@ -304,7 +304,7 @@ fn alive(text: &str) -> Option<&'static str> {
             !name.is_empty() && number.starts_with(|c: char| c.is_ascii_digit())
         })
     };
-    if words.iter().any(|w| abbreviation(&w)) {
+    if words.iter().any(abbreviation) {
         return Some("an issue abbreviation");
     }
     text.contains('$').then_some("a formula")
