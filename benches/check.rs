@@ -122,7 +122,8 @@ fn report(
     ours: &dyn Fn() -> Cost,
     theirs: &dyn Fn() -> Cost,
 ) {
-    (ours(), theirs());
+    ours();
+    theirs();
     let (mut our_costs, mut their_costs) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         our_costs.push(ours());

@@ -101,14 +101,19 @@ fn seed_form(files: Vec<(String, Vec<u8>)>, root: &str) -> anyhow::Result<String
     );
     let rows = files
         .iter()
-        .map(|(path, bytes)| (path[prefix.len()..].as_bytes(), bytes.as_slice()));
+        .map(|(path, bytes)| (&path.as_bytes()[prefix.len()..], bytes.as_slice()));
     Ok(digest::seed_form(rows))
 }
 
 /// Where bytes come from.
 enum Source {
-    Stored { files: Files, root: Option<PathBuf> },
-    Disk { root: PathBuf },
+    Stored {
+        files: Box<Files>,
+        root: Option<PathBuf>,
+    },
+    Disk {
+        root: PathBuf,
+    },
 }
 
 impl Source {
@@ -122,6 +127,7 @@ impl Source {
             },
             Ok(files) => {
                 let root = files.work_tree();
+                let files = Box::new(files);
                 Ok(Self::Stored { files, root })
             }
             Err(GitError::NoRepository { .. }) if args.rev.is_none() => {

@@ -128,14 +128,9 @@ fn write(path: &Path, all: &HashMap<[u8; 20], BlobDigest>) -> Option<()> {
         } | if digest.lfs_oid.is_some() { HAS_LFS } else { 0 };
         body.extend_from_slice(id);
         body.push(flags);
-        for part in [
-            Some(&digest.sha256),
-            digest.lf_sha256.as_ref(),
-            digest.lfs_oid.as_ref(),
-        ] {
-            if let Some(part) = part {
-                body.extend_from_slice(&hex::decode(part.as_str()).ok()?);
-            }
+        let optional = digest.lf_sha256.iter().chain(&digest.lfs_oid);
+        for part in std::iter::once(&digest.sha256).chain(optional) {
+            body.extend_from_slice(&hex::decode(part.as_str()).ok()?);
         }
     }
     let checksum = Sha256::digest(&body);

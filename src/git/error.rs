@@ -33,6 +33,10 @@ pub enum GitError {
         "cannot read {what}: {why}; `git fsck` shows what is missing, `git fetch --refetch` brings it from the remote"
     )]
     Object { what: String, why: String },
+    #[error(
+        "a tree has more than {limit} files, or so many changed, and is not judged; split the repository or the change"
+    )]
+    TooManyFiles { limit: usize },
     #[error("cannot read {}: {source}", path.display())]
     Io {
         path: PathBuf,

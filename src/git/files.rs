@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
-use gix::bstr::{BStr, ByteSlice as _};
+use gix::bstr::{BStr, ByteSlice};
 use gix::index::entry::{Mode, Stage};
 
 use super::cache::Cache;
@@ -137,7 +137,7 @@ fn index_tree(repo: &gix::Repository) -> Result<ObjectId, GitError> {
         };
         editor
             .upsert(
-                path.split_str(b"/").map(|part| part.as_bstr()),
+                path.split_str(b"/").map(ByteSlice::as_bstr),
                 mode.kind(),
                 entry.id,
             )

@@ -11,6 +11,11 @@ use super::error::GitError;
 use crate::gate::facts::Listed;
 use crate::model::{Entry, EntryKind, Sha};
 
+/// A tree with more files is not read: a few small objects can stand for billions of files.
+const MOST_FILES: usize = 2_000_000;
+/// Nor one whose paths are longer than this together; bytes.
+const MOST_PATH_BYTES: usize = 512 * 1024 * 1024;
+
 /// A tree entry that is no directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leaf {
@@ -81,7 +86,7 @@ pub(super) fn differences(
         return Ok(found);
     }
     let (old_tree, new_tree) = (tree(repo, old)?, tree(repo, new)?);
-    let mut recorder = gix::diff::tree::Recorder::default();
+    let mut recorder = Limited::default();
     gix::diff::tree(
         gix::objs::TreeRefIter::from_bytes(&old_tree.data, repo.object_hash()),
         gix::objs::TreeRefIter::from_bytes(&new_tree.data, repo.object_hash()),
@@ -89,8 +94,11 @@ pub(super) fn differences(
         &repo.objects,
         &mut recorder,
     )
-    .map_err(|error| GitError::object(format!("the trees {old} and {new}"), error))?;
-    for change in recorder.records {
+    .map_err(|error| match recorder.is_full() {
+        true => GitError::TooManyFiles { limit: MOST_FILES },
+        false => GitError::object(format!("the trees {old} and {new}"), error),
+    })?;
+    for change in recorder.changes.records {
         let (path, old, new) = match change {
             Change::Addition {
                 entry_mode,
@@ -129,6 +137,45 @@ pub(super) fn differences(
     }
     found.retain(|_, sides| sides.old != sides.new);
     Ok(found)
+}
+
+/// Records changes, up to a limit.
+#[derive(Default)]
+struct Limited {
+    changes: gix::diff::tree::Recorder,
+    path_bytes: usize,
+}
+
+impl Limited {
+    fn is_full(&self) -> bool {
+        self.changes.records.len() > MOST_FILES || self.path_bytes > MOST_PATH_BYTES
+    }
+}
+
+impl gix::diff::tree::Visit for Limited {
+    fn pop_front_tracked_path_and_set_current(&mut self) {
+        self.changes.pop_front_tracked_path_and_set_current();
+    }
+
+    fn push_back_tracked_path_component(&mut self, component: &BStr) {
+        self.changes.push_back_tracked_path_component(component);
+    }
+
+    fn push_path_component(&mut self, component: &BStr) {
+        self.changes.push_path_component(component);
+    }
+
+    fn pop_path_component(&mut self) {
+        self.changes.pop_path_component();
+    }
+
+    fn visit(&mut self, change: gix::diff::tree::visit::Change) -> gix::diff::tree::visit::Action {
+        self.path_bytes += self.changes.path().len();
+        if self.is_full() {
+            return std::ops::ControlFlow::Break(());
+        }
+        self.changes.visit(change)
+    }
 }
 
 /// What a path is in a tree.
@@ -175,8 +222,9 @@ impl<'repo> Tree<'repo> {
         let Some(directory) = self.directory(parent)? else {
             return Ok(Place::Nothing);
         };
-        // A name may stand twice in a malformed tree only; git takes the first as well.
-        let found = directory.iter().find(|(entry, _, _)| entry == name);
+        // A name stands twice in a malformed tree only; git takes the first as well.
+        let start = directory.partition_point(|(entry, _, _)| entry.as_bstr() < name);
+        let found = directory.get(start).filter(|(entry, _, _)| entry == name);
         Ok(match found {
             None => Place::Nothing,
             Some((_, mode, id)) => Leaf::new(*mode, *id).map_or(Place::Directory(*id), Place::Leaf),
@@ -202,6 +250,8 @@ impl<'repo> Tree<'repo> {
             let entry = entry.map_err(|error| GitError::object(format!("tree {id}"), error))?;
             entries.push((entry.filename.to_owned(), entry.mode, entry.oid.to_owned()));
         }
+        // git sorts a directory as if its name ended in a slash; look-ups need plain order.
+        entries.sort_by(|(a, _, _): &(BString, _, _), (b, _, _)| a.cmp(b));
         let entries = Directory::new(entries);
         self.directories
             .borrow_mut()
@@ -262,6 +312,9 @@ impl Listing {
             }
             path.extend_from_slice(entry.filename);
             match Leaf::new(entry.mode, entry.oid.to_owned()) {
+                Some(_) if self.len() == MOST_FILES || self.text.len() > MOST_PATH_BYTES => {
+                    return Err(GitError::TooManyFiles { limit: MOST_FILES });
+                }
                 Some(leaf) => self.push(path.as_bstr(), leaf),
                 None => self.add(repo, entry.oid.to_owned(), path, depth + 1)?,
             }
@@ -278,7 +331,7 @@ impl Listing {
                 .insert(self.items.len(), path.to_str_lossy().into_owned());
         }
         let end = self.text.len();
-        // A listing of 4 GiB of paths does not fit in memory anyway; such a path is cut to nothing.
+        // The limit on all paths keeps the offsets in range.
         let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
         self.items.push((at(start), at(end), leaf));
     }

@@ -292,7 +292,7 @@ fn a_merged_tree_that_is_given_is_the_one_that_git_writes() {
     let number = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
     };
-    let cases = number("MERGE_CASES", 300) as usize;
+    let cases = number("MERGE_CASES", 150) as usize;
     let seed = number("MERGE_SEED", 20);
     let repo = TestRepo::new();
     let (mut dice, mut stream) = (Dice(seed), Stream::default());

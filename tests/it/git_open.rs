@@ -283,3 +283,35 @@ fn a_missing_commit_is_no_end_of_history() {
     let error = frostline::git::gather(&request(&repo)).expect_err("a hole in the history");
     assert!(matches!(error, GitError::Object { .. }), "{error}");
 }
+
+#[test]
+fn a_few_objects_that_stand_for_billions_of_files_are_refused() {
+    let repo = pull_request();
+    let mut tree = repo.rev("work:tests");
+    for _ in 0..12 {
+        let lines: String = (0..12)
+            .map(|number| format!("040000 tree {tree}\t{number}\n"))
+            .collect();
+        tree = feed(&repo, &["mktree"], &lines);
+    }
+    let commit = repo.git(&["commit-tree", "-p", "main", "-m", "bomb", &tree]);
+    let mut request = request(&repo);
+    request.head = commit;
+    let error = frostline::git::gather(&request).expect_err("too many files");
+    assert!(matches!(error, GitError::TooManyFiles { .. }), "{error}");
+}
+
+/// What git says to this input.
+fn feed(repo: &TestRepo, args: &[&str], input: &str) -> String {
+    use std::io::Write as _;
+    let mut child = crate::support::repo::command(repo.path(), 1_800_000_000, args)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("git on the PATH");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(input.as_bytes()).expect("git reads");
+    drop(pipe);
+    let output = child.wait_with_output().expect("git ends");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}

@@ -11,7 +11,7 @@ mod moves;
 use std::collections::BTreeMap;
 
 use gix::ObjectId;
-use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::bstr::{BStr, BString, ByteSlice};
 
 use self::content::Contents;
 use self::moves::{Moves, Side};
@@ -303,5 +303,5 @@ fn write(repo: &gix::Repository, tree: ObjectId, edits: &Edits) -> Result<Object
 }
 
 fn components(path: &BString) -> impl Iterator<Item = &BStr> {
-    path.split_str(b"/").map(|part| part.as_bstr())
+    path.split_str(b"/").map(ByteSlice::as_bstr)
 }
