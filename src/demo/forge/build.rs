@@ -103,7 +103,9 @@ impl Forge {
         I: IntoIterator,
         I::Item: Into<FileChange>,
     {
-        self.push_with_message(full_name, branch, changes, author, "Change")
+        // The branch in the message keeps equal changes of two branches apart.
+        let message = format!("Change {branch}");
+        self.push_with_message(full_name, branch, changes, author, &message)
     }
 
     /// [`Forge::push`] with a commit message of one's own (for its trailers).
