@@ -1,5 +1,7 @@
 //! The job that brings a pull request up to date, against the fake forge: what it decides.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::time::Duration;
 
 use frostline::demo::forge::{Answer, Fault, FileChange, Limits, NewPull};
