@@ -162,9 +162,12 @@ impl World {
             .unwrap()
     }
 
+    /// The message names the branch: equal commits of one second would be one head.
     pub fn push(&self, branch: &str, files: &[(&str, &str)], author: &str) {
-        let files = files.iter().copied();
-        self.forge.push(REPO, branch, files, author).unwrap();
+        let (files, message) = (files.iter().copied(), format!("Change {branch}"));
+        self.forge
+            .push_with_message(REPO, branch, files, author, &message)
+            .unwrap();
     }
 
     /// Enqueues the pull request and runs what is due. Gives how many attempts ran.
