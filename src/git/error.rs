@@ -34,7 +34,7 @@ pub enum GitError {
     )]
     Object { what: String, why: String },
     #[error(
-        "a tree has more than {limit} files, or so many changed, and is not judged; split the repository or the change"
+        "a tree has more than {limit} files or directories, or so many changed, and is not judged; split the repository or the change"
     )]
     TooManyFiles { limit: usize },
     #[error("cannot read {}: {source}", path.display())]

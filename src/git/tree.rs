@@ -13,6 +13,10 @@ use crate::model::{Entry, EntryKind, Sha};
 
 /// A tree with more files is not read: a few small objects can stand for billions of files.
 const MOST_FILES: usize = 2_000_000;
+/// Nor one with more directories than this.
+const MOST_DIRECTORIES: usize = 100_000;
+/// Nor is a patch judged that changes more entries than this.
+const MOST_CHANGES: usize = 300_000;
 /// Nor one whose paths are longer than this together; bytes.
 const MOST_PATH_BYTES: usize = 512 * 1024 * 1024;
 
@@ -95,7 +99,9 @@ pub(super) fn differences(
         &mut recorder,
     )
     .map_err(|error| match recorder.is_full() {
-        true => GitError::TooManyFiles { limit: MOST_FILES },
+        true => GitError::TooManyFiles {
+            limit: MOST_CHANGES,
+        },
         false => GitError::object(format!("the trees {old} and {new}"), error),
     })?;
     for change in recorder.changes.records {
@@ -148,7 +154,7 @@ struct Limited {
 
 impl Limited {
     fn is_full(&self) -> bool {
-        self.changes.records.len() > MOST_FILES || self.path_bytes > MOST_PATH_BYTES
+        self.changes.records.len() > MOST_CHANGES || self.path_bytes > MOST_PATH_BYTES
     }
 }
 
@@ -277,6 +283,7 @@ pub(super) fn tree_of(repo: &gix::Repository, commit: ObjectId) -> Result<Object
 pub(super) struct Listing {
     text: Vec<u8>,
     items: Vec<(u32, u32, Leaf)>,
+    directories: usize,
     /// Decoded paths, only for those whose bytes are not UTF-8.
     decoded: BTreeMap<usize, String>,
 }
@@ -301,6 +308,12 @@ impl Listing {
                 format!("tree {id}"),
                 "it is nested deeper than 2048 directories",
             ));
+        }
+        self.directories += 1;
+        if self.directories > MOST_DIRECTORIES {
+            return Err(GitError::TooManyFiles {
+                limit: MOST_DIRECTORIES,
+            });
         }
         let tree = tree(repo, id)?;
         let len = path.len();
