@@ -7,8 +7,10 @@ mod ids;
 mod node_id;
 mod rules;
 mod snapshot;
+mod source;
 
 pub use decision::*;
 pub use ids::*;
 pub use node_id::NodeId;
 pub use snapshot::*;
+pub use source::*;

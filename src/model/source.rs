@@ -1,0 +1,163 @@
+//! What the source of a test file says, and what the gate needs of it (protocol section 1, "witness").
+//!
+//! [`SourceFacts`] hang on a blob alone, so they are read once for ever; [`Sources`] are what one
+//! Snapshot keeps of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::FileDigest;
+
+/// What one blob says, read by the grammar of its path's language.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFacts {
+    /// 1-based line of the first syntax error; then nothing else here can be relied on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<u32>,
+    /// In the order of the text. An item that a later definition of the same name replaces is
+    /// disabled ("rebound").
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<TestItem>,
+    /// What the text imports, includes or declares as a module, as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<Import>,
+    /// Digest of the text outside of test items: what is left for production when tests are taken
+    /// away. In Rust a test item is one under `#[cfg(test)]` or with a test attribute.
+    pub rest: FileDigest,
+}
+
+/// A function, class, module or titled block that a node id can name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestItem {
+    /// The names after the path, outermost first, without `\:` escapes and without a parameter.
+    pub names: Vec<String>,
+    pub sort: ItemSort,
+    /// 1-based, of the item with its decorators and attributes.
+    pub line: u32,
+    pub end_line: u32,
+    /// Skipped, ignored or otherwise never run, by itself or by what encloses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<Disabled>,
+    /// Parameters that are skipped by themselves: what their source says of their id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_rows: Vec<SkippedRow>,
+    /// Digest of the item's own text, decorators and attributes included.
+    pub text: FileDigest,
+    /// The same with the item's own name left out: equal after a mere renaming.
+    pub shape: FileDigest,
+    /// Digest of what the item stands in: imports, module-level helpers, the enclosing class or
+    /// module, without any test item. In Rust, inside `#[cfg(test)]`, only that module.
+    pub context: FileDigest,
+    /// 1-based line where the source fixes a seed of the generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// The generator of inputs that makes the test a property.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<Generator>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemSort {
+    /// One test.
+    Test,
+    /// A class, module or `describe` block that holds tests.
+    Group,
+    /// A test, or a group, whose title is computed: its names are not known beyond the enclosing ones.
+    Computed,
+}
+
+/// Why an item does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disabled {
+    /// 1-based line of what disables it.
+    pub line: u32,
+    /// In words fit for a finding: "skipped by @pytest.mark.skip".
+    pub why: String,
+}
+
+/// A parametrised row that is skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedRow {
+    /// 1-based.
+    pub line: u32,
+    /// The row's id where the source states it; else it may be any parameter.
+    pub id: Option<String>,
+}
+
+/// Libraries that generate the inputs of a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Generator {
+    Hypothesis,
+    Proptest,
+    Quickcheck,
+    FastCheck,
+    Rapid,
+    /// Go's own fuzz targets.
+    GoFuzz,
+}
+
+/// One import, as written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Import {
+    /// The module as the language names it: `.helpers`, `pkg.mod`, `./strategies`, `super::common`,
+    /// `mod common`, `example.com/m/internal/testutil`.
+    pub target: String,
+    /// Names taken from it that could be modules themselves (Python `from target import name`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    pub line: u32,
+}
+
+/// What a Snapshot keeps of the sources: the listed properties, and the test files of the write-set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    /// By node id, for every property that a readable map lists and whose file is a regular file of
+    /// the merged tree.
+    pub properties: BTreeMap<String, PropertyFact>,
+    /// By path, for every test, property and support file of the write-set that has a grammar.
+    pub files: BTreeMap<String, TestFileFact>,
+}
+
+/// What the merged tree's source says of one listed property.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PropertyFact {
+    pub presence: Presence,
+    /// Its own text and its context are at the merged tree what they are at the base tip.
+    pub unchanged: bool,
+    /// Files of the write-set that its file needs, transitively; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+}
+
+/// Is it there, and does it run?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// 1-based line.
+    Present(u32),
+    /// No such item; the id of the one that has its text now, when there is one.
+    Absent {
+        renamed_to: Option<String>,
+    },
+    Disabled(Disabled),
+    /// 1-based line of the syntax error.
+    Broken(u32),
+    /// There is no grammar for it, its title is computed, or it is too large; the text says which.
+    NotLookedAt(String),
+    /// The blob could not be had; why.
+    Unavailable(String),
+}
+
+/// A test file of the write-set, base tip against merged tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestFileFact {
+    /// Names of test functions that the base tip has and the merged tree has no more, joined by `::`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+    /// 1-based lines of the merged tree's version where a seed is fixed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<u32>,
+}
