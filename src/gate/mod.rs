@@ -10,6 +10,7 @@ mod findings;
 mod frozen;
 pub mod kind;
 mod liveness;
+pub mod manifest;
 mod prefixes;
 mod reading;
 mod rules;
