@@ -35,3 +35,6 @@ fetch webhooks-examples @octokit/webhooks-examples@7.6.1 \
 fetch openapi @octokit/openapi@23.0.2 \
   71a18407dd5e8464f4e0525daf03deabbe65abd9287d6adc7b5d98f516cd0d0c \
   generated/api.github.com.json
+fetch sarif @microsoft/jest-sarif@1.0.0-beta.0 \
+  748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
+  lib/schemas/sarif-2.1.0-rtm.5.json

@@ -16,6 +16,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::support::third_party::third_party;
+
 const SECRET: &str = "the present secret";
 const NEXT_SECRET: &str = "the next secret";
 
@@ -495,21 +497,7 @@ async fn answered(stream: &mut TcpStream) -> bool {
 
 /// Every example payload: (event, payload).
 fn examples() -> Option<Vec<(String, Value)>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("target/third-party/webhooks-examples");
-    if !folder.exists() {
-        let fetched = std::process::Command::new(root.join(".ci/third-party.sh")).status();
-        if !fetched.is_ok_and(|status| status.success()) {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "@octokit/webhooks-examples could not be fetched"
-            );
-            eprintln!(
-                "SKIPPED: @octokit/webhooks-examples could not be fetched; is npm installed?"
-            );
-            return None;
-        }
-    }
+    let folder = third_party("webhooks-examples")?;
     let mut found = Vec::new();
     for version in std::fs::read_dir(&folder).unwrap() {
         let index = version.unwrap().path().join("index.json");

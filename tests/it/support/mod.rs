@@ -4,4 +4,5 @@ pub mod api;
 pub mod app;
 pub mod openapi;
 pub mod repo;
+pub mod third_party;
 pub mod world;

@@ -2,12 +2,11 @@
 //! `.ci/third-party.sh`), and what of a recorded run departs from it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use frostline::demo::forge::Recorded;
 use serde_json::{Map, Value, json};
 
-const FILE: &str = "target/third-party/openapi/generated/api.github.com.json";
+use super::third_party::third_party;
 
 pub struct Description {
     document: Value,
@@ -21,17 +20,7 @@ impl Description {
     }
 
     fn read() -> Option<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let path = root.join(FILE);
-        if !path.exists() {
-            let fetched = std::process::Command::new(root.join(".ci/third-party.sh")).status();
-            if !fetched.is_ok_and(|status| status.success()) {
-                let what = "@octokit/openapi could not be fetched";
-                assert!(std::env::var_os("CI").is_none(), "{what}");
-                eprintln!("SKIPPED, nothing was compared: {what}; is npm installed?");
-                return None;
-            }
-        }
+        let path = third_party("openapi")?.join("generated/api.github.com.json");
         let text = std::fs::read(path).expect("a readable description");
         let document = serde_json::from_slice(&text).expect("a description in JSON");
         Some(Self { document })
