@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::Outcome;
 use super::progress::Progress;
-use super::verdict::{self, Format};
+use super::verdict::Shown;
 use crate::gate;
 use crate::git;
 use crate::model::{Author, AuthorKind, Snapshot};
@@ -48,9 +48,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = AuthorOption::Agent)]
     author: AuthorOption,
 
-    /// How the decision is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    shown: Shown,
 
     /// Read every fixture again, and keep no digests [default: keep them under .git/frostline/]
     #[arg(long)]
@@ -98,7 +97,7 @@ pub fn run(args: Args) -> Outcome {
     }
     let decision = gate::decide(&snapshot);
     drop(progress);
-    verdict::show(&decision, args.format)
+    args.shown.show(decision)
 }
 
 fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {

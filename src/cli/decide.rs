@@ -7,7 +7,7 @@ use anyhow::{anyhow, bail};
 use serde::Deserialize;
 
 use super::Outcome;
-use super::verdict::{self, Format};
+use super::verdict::Shown;
 use crate::gate;
 use crate::model::{SNAPSHOT_SCHEMA, Snapshot};
 
@@ -32,14 +32,13 @@ pub struct Args {
     #[arg(value_name = "SNAPSHOT.json")]
     snapshot: PathBuf,
 
-    /// How the decision is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    shown: Shown,
 }
 
 pub fn run(args: Args) -> Outcome {
     let snapshot = read(&args.snapshot)?;
-    verdict::show(&gate::decide(&snapshot), args.format)
+    args.shown.show(gate::decide(&snapshot))
 }
 
 /// The part of a snapshot that says what it is; the rest is read only when this fits.

@@ -79,7 +79,7 @@ pub fn decide(snapshot: &Snapshot) -> Decision {
         table: rows.table(),
         findings,
         coverage,
-        freezes,
+        freezes: Some(freezes),
         stats: snapshot.stats,
     }
 }

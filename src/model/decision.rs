@@ -356,7 +356,10 @@ pub struct Decision {
     pub table: Vec<Step>,
     pub findings: Vec<Finding>,
     pub coverage: Vec<Coverage>,
-    pub freezes: Vec<FreezeRow>,
+    /// Every row that is not closed; `None` where they are left out (`--for-agent`), and then
+    /// [`Coverage::properties`] are too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freezes: Option<Vec<FreezeRow>>,
     pub stats: Stats,
 }
 

@@ -1,11 +1,10 @@
 //! The check-run's texts (interfaces section 5). PURE.
 
-use std::collections::BTreeMap;
-
 use super::escape::{Place, prose, visible};
+use super::lines::Lines;
 use super::words::{self, by_strength, is_hole, nouns};
 use super::{Annotation, AnnotationLevel, CheckOutput, summary};
-use crate::model::{ChangeStatus, ClassifiedChange, Decision, Effect, Finding, Rule};
+use crate::model::{Decision, Effect, Finding, Rule};
 
 /// The forge's limit is 65,535 characters; counted in bytes it holds however characters are counted.
 const MAX_SUMMARY: usize = 65_535;
@@ -53,37 +52,22 @@ fn annotations(decision: &Decision) -> Vec<Annotation> {
         })
         .collect();
     findings.sort_by_key(|finding| !is_hole(finding));
-    let changes: BTreeMap<&str, &ClassifiedChange> = decision
-        .write_set
-        .iter()
-        .filter(|change| change.status != ChangeStatus::Removed)
-        .map(|change| (change.path.as_str(), change))
-        .collect();
+    let lines = Lines::new(decision);
     findings
         .into_iter()
-        .filter_map(|finding| {
-            let change = changes.get(finding.path.as_deref()?).copied();
-            annotation(decision, finding, change.filter(|_| is_hole(finding)))
-        })
+        .filter_map(|finding| annotation(decision, finding, &lines))
         .collect()
 }
 
-/// `on_hunks`: the change whose hunks the annotation stands on.
-fn annotation(
-    decision: &Decision,
-    finding: &Finding,
-    on_hunks: Option<&ClassifiedChange>,
-) -> Option<Annotation> {
+fn annotation(decision: &Decision, finding: &Finding, lines: &Lines<'_>) -> Option<Annotation> {
     let path = finding.path.clone()?;
-    let (start_line, end_line) = on_hunks
-        .and_then(first_hunk)
-        .unwrap_or_else(|| (finding.line.unwrap_or(1), finding.line.unwrap_or(1)));
+    let (start_line, end_line) = lines.of(finding).unwrap_or((1, 1));
     let mut message = visible(&finding.message);
     if !finding.fix.is_empty() {
         message.push_str("\n\nMend: ");
         message.push_str(&visible(&finding.fix));
     }
-    let further = on_hunks.map_or(0, |change| change.hunks.len().saturating_sub(1));
+    let further = lines.further_hunks(finding);
     if further > 0 {
         message.push_str(&format!(
             "\n\nThe patch has {} in this file.",
@@ -92,22 +76,12 @@ fn annotation(
     }
     Some(Annotation {
         path,
-        start_line: start_line.max(1),
-        end_line: end_line.max(start_line).max(1),
+        start_line,
+        end_line,
         level: level(decision, finding.effect),
         title: title(finding.rule),
         message: shorten(&message, MAX_ANNOTATION_MESSAGE),
     })
-}
-
-/// Lines of the first hunk at head; a pure deletion is shown at the line before it.
-fn first_hunk(change: &ClassifiedChange) -> Option<(u32, u32)> {
-    let hunk = change.hunks.first()?;
-    let start = hunk.new_start.max(1);
-    Some((
-        start,
-        start.saturating_add(hunk.new_lines.saturating_sub(1)),
-    ))
 }
 
 fn level(decision: &Decision, effect: Effect) -> AnnotationLevel {
@@ -120,7 +94,7 @@ fn level(decision: &Decision, effect: Effect) -> AnnotationLevel {
 }
 
 /// "Coverage hole".
-fn title(rule: Rule) -> String {
+pub fn title(rule: Rule) -> String {
     let (one, _) = nouns(rule);
     let mut chars = one.chars();
     let title: String = chars.next().map_or_else(String::new, |first| {
@@ -130,7 +104,7 @@ fn title(rule: Rule) -> String {
 }
 
 /// At most `max` bytes, ending with the number of characters that were left out.
-fn shorten(text: &str, max: usize) -> String {
+pub fn shorten(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

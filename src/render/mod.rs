@@ -1,22 +1,32 @@
-//! Texts that people and programs read: check-run, comment, terminal, Markdown, JSON. PURE.
+//! Texts that people and programs read: check-run, comment, terminal, Markdown, JSON, SARIF, workflow
+//! commands. PURE.
 //!
 //! Invariant: size caps and escaping live here, in one place; nothing from a repository comes alive.
 
+mod about;
 mod check;
 mod comment;
 mod document;
 mod escape;
+mod for_agent;
+mod github;
 mod json;
+mod lines;
 mod markdown;
+mod sarif;
 mod summary;
 mod text;
 mod words;
 
+pub use about::{About, about};
 pub use check::{check_run, could_not_evaluate};
 pub use comment::{COMMENT_MARKER, comment, comment_resolved};
 pub use escape::visible;
+pub use for_agent::for_agent;
+pub use github::github;
 pub use json::json;
 pub use markdown::markdown;
+pub use sarif::sarif;
 pub use text::text;
 pub use words::headline;
 

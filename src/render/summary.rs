@@ -71,7 +71,11 @@ fn coverage(document: &mut Document, decision: &Decision) {
         tail: "",
         nouns: ("production path", "production paths"),
     };
-    document.rows(&frame, 45, paths.into_iter().map(coverage_row));
+    let names_all = decision.freezes.is_some();
+    let rows = paths
+        .into_iter()
+        .map(|coverage| coverage_row(coverage, names_all));
+    document.rows(&frame, 45, rows);
 }
 
 /// Has this path too few live properties?
@@ -79,13 +83,18 @@ pub fn is_hole(coverage: &Coverage) -> bool {
     coverage.rules.is_empty() || coverage.live < coverage.min_live
 }
 
-fn coverage_row(coverage: &Coverage) -> String {
+/// `names_all`: listed properties are not left out, so their number says something.
+fn coverage_row(coverage: &Coverage, names_all: bool) -> String {
+    let listed = match names_all {
+        true => coverage.properties.len().to_string(),
+        false => "not shown".to_owned(),
+    };
     format!(
         "| {} | {} | {} / {} | {} |\n",
         code(&coverage.path, Place::Cell),
         names(coverage.rules.iter().map(String::as_str)),
         coverage.live,
-        coverage.properties.len(),
+        listed,
         missing(coverage)
     )
 }
@@ -194,6 +203,7 @@ fn freezes(document: &mut Document, decision: &Decision) {
     let touching: Vec<&FreezeRow> = decision
         .freezes
         .iter()
+        .flatten()
         .filter(|row| row.touches_patch)
         .collect();
     let frame = Frame {

@@ -156,11 +156,11 @@ impl Page {
             )
         ));
         for hole in holes {
-            self.hole(hole);
+            self.hole(hole, live_of_listed(decision, hole));
         }
     }
 
-    fn hole(&mut self, hole: &Coverage) {
+    fn hole(&mut self, hole: &Coverage, live: String) {
         let path = visible(&hole.path);
         if hole.rules.is_empty() {
             self.wrapped("  ", "    ", &format!("{path}  no map rule matches it"));
@@ -168,10 +168,8 @@ impl Page {
         }
         let rules: Vec<String> = hole.rules.iter().map(|rule| visible(rule)).collect();
         let line = format!(
-            "{path}  rule {}: {} live of {} listed, {} needed",
+            "{path}  rule {}: {live}, {} needed",
             rules.join(", "),
-            hole.live,
-            hole.properties.len(),
             hole.min_live
         );
         self.wrapped("  ", "    ", &line);
@@ -215,6 +213,7 @@ impl Page {
         let touching: Vec<&FreezeRow> = decision
             .freezes
             .iter()
+            .flatten()
             .filter(|row| row.touches_patch)
             .collect();
         if touching.is_empty() {
@@ -237,6 +236,18 @@ impl Page {
             );
             self.wrapped("  ", "    ", &line);
         }
+    }
+}
+
+/// How many properties are live, of how many; the second is not said where they are left out.
+fn live_of_listed(decision: &Decision, coverage: &Coverage) -> String {
+    match &decision.freezes {
+        Some(_) => format!(
+            "{} live of {} listed",
+            coverage.live,
+            coverage.properties.len()
+        ),
+        None => format!("{} live", coverage.live),
     }
 }
 

@@ -241,9 +241,22 @@ pub const HOW_TO_START: [&str; 3] = [
     "Merge these files into the default branch; `docs/configuration.md` describes them.",
 ];
 
+/// The findings that say something: none where nobody has opted in and the patch does not either.
+pub fn shown_findings(decision: &Decision) -> Vec<&Finding> {
+    if decision.verdict == Verdict::NotApplicable && !opts_in(decision) {
+        Vec::new()
+    } else {
+        decision.findings.iter().collect()
+    }
+}
+
 /// Findings by strength, then holes first, then as they are sorted in the decision.
 pub fn by_strength(decision: &Decision) -> Vec<&Finding> {
-    let mut findings: Vec<&Finding> = decision.findings.iter().collect();
+    by_strength_of(decision.findings.iter().collect())
+}
+
+/// The same order for some of them.
+pub fn by_strength_of(mut findings: Vec<&Finding>) -> Vec<&Finding> {
     findings.sort_by_key(|finding| {
         (
             std::cmp::Reverse(finding.effect),

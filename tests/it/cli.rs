@@ -63,6 +63,8 @@ macro_rules! assert_seen {
     };
 }
 
+mod formats;
+
 const ROUNDTRIP: &str = "tests/properties/test_parse.py::test_roundtrip";
 const TOTAL: &str = "tests/properties/test_parse.py::test_total";
 

@@ -1,5 +1,7 @@
 //! Texts: nothing from a repository comes alive, nothing outgrows the forge's limits.
 
+mod formats;
+
 use frostline::model::*;
 use frostline::render::{self, AnnotationLevel, COMMENT_MARKER, TextStyle};
 use proptest::prelude::*;
@@ -137,7 +139,7 @@ fn refused(texts: &Texts) -> Decision {
             finding(Rule::SensitiveFreeze, Effect::Refuse, texts),
         ],
         coverage: vec![coverage(texts)],
-        freezes: vec![FreezeRow {
+        freezes: Some(vec![FreezeRow {
             nodeid: texts.nodeid.clone(),
             source: texts.path.clone(),
             state: FreezeState::Unbound,
@@ -146,7 +148,7 @@ fn refused(texts: &Texts) -> Decision {
             owner: Some(texts.owner.clone()),
             opened_at: Some(texts.owner.clone()),
             touches_patch: true,
-        }],
+        }]),
         stats: Stats::default(),
     }
 }
@@ -475,8 +477,14 @@ fn large(n: usize, name: &str) -> Decision {
     decision.write_set = (0..n)
         .map(|i| change(&texts(i).path, Class::Production))
         .collect();
-    let row = decision.freezes[0].clone();
-    decision.freezes = vec![row; n];
+    let row = decision
+        .freezes
+        .iter()
+        .flatten()
+        .next()
+        .expect("a row")
+        .clone();
+    decision.freezes = Some(vec![row; n]);
     decision
 }
 

@@ -54,7 +54,13 @@ fn production_whose_covering_tests_are_all_frozen_is_refused() {
             .iter()
             .all(|p| p.state == PropertyState::Frozen)
     );
-    assert!(decision.freezes.iter().all(|row| row.touches_patch));
+    assert!(
+        decision
+            .freezes
+            .iter()
+            .flatten()
+            .all(|row| row.touches_patch)
+    );
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn decision(verdict: Verdict) -> Decision {
         }],
         findings: Vec::new(),
         coverage: Vec::new(),
-        freezes: Vec::new(),
+        freezes: Some(Vec::new()),
         stats: Stats::default(),
     }
 }
