@@ -4,6 +4,7 @@
 //! [`Command`] and one in [`Command::run`]. What it says goes out through [`out`]; what goes wrong is an
 //! error whose text is one sentence that names the place and the way out (exit status 2).
 
+mod audit;
 mod check;
 mod decide;
 mod demo;
@@ -61,6 +62,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
+    Audit(audit::Args),
     Decide(decide::Args),
     Digest(digest::Args),
     Lock(lock::Args),
@@ -73,6 +75,7 @@ impl Command {
     fn run(self) -> Outcome {
         match self {
             Self::Check(args) => check::run(args),
+            Self::Audit(args) => audit::run(args),
             Self::Decide(args) => decide::run(args),
             Self::Digest(args) => digest::run(args),
             Self::Lock(args) => lock::run(args),

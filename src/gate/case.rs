@@ -8,7 +8,9 @@ use crate::config::repo::ApplyTo;
 use crate::contract::freezes::Freezes;
 use crate::contract::lock::Lock;
 use crate::contract::map::HunkMap;
-use crate::model::{AuthorKind, Change, ChangeStatus, Class, Layer, Rule, Snapshot, TreeFacts};
+use crate::model::{
+    AuthorKind, Change, ChangeStatus, Class, Layer, Rule, Snapshot, Subject, TreeFacts,
+};
 
 /// A path of the write-set with its class.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +79,11 @@ impl<'a> Case<'a> {
             case.judge = Judge::BaseTip;
         }
         case
+    }
+
+    /// One commit is judged by itself: nothing in it is new, and no test is of the patch.
+    pub fn is_audit(&self) -> bool {
+        self.snapshot.subject == Subject::Audit
     }
 
     pub fn is_agent(&self) -> bool {

@@ -77,6 +77,16 @@ impl Plan {
         matches!(self.classes.classify(path), Class::Other | Class::Note) && !is_code(path)
     }
 
+    /// Whether an audit looks at this path of the tree: it is of class production, or code that no
+    /// class but *other* holds (protocol 5.6).
+    pub fn is_audited(&self, path: &str) -> bool {
+        match self.classes.classify(path) {
+            Class::Production => true,
+            Class::Other => is_code(path) && !self.classes.is_ignored(path),
+            _ => false,
+        }
+    }
+
     /// Whether hunks of this path are worth computing: it is of class production.
     pub fn needs_hunks(&self, path: &str) -> bool {
         self.classes.classify(path) == Class::Production

@@ -56,6 +56,7 @@ pub fn decide(snapshot: &Snapshot) -> Decision {
     };
     Decision {
         schema: DECISION_SCHEMA.to_owned(),
+        subject: snapshot.subject,
         verdict,
         observe: reading.config.mode == Mode::Observe,
         decided_by: verdict::decided_by(&findings, verdict),

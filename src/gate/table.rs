@@ -87,7 +87,11 @@ impl Rows<'_> {
             .iter()
             .map(|(class, count)| format!("{count} {class}"))
             .collect();
-        parts.join(", ")
+        let parts = parts.join(", ");
+        match self.case.is_audit() {
+            true => format!("all that is guarded or should be: {parts}"),
+            false => parts,
+        }
     }
 
     fn witnesses(&self) -> String {

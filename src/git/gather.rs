@@ -14,7 +14,7 @@ use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
 use super::{contract, digests, fixtures, history, open};
 use crate::gate::facts;
-use crate::model::{Author, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats};
+use crate::model::{Author, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
 
 /// What to judge: one patch in a local repository.
 #[derive(Debug, Clone)]
@@ -97,6 +97,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         schema: SNAPSHOT_SCHEMA.to_owned(),
         repository: open::repository_name(&repo),
         branch: base.branch,
+        subject: Subject::Patch,
         into_unguarded: None,
         base: sha(base.commit),
         head: sha(head),

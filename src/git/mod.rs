@@ -6,6 +6,7 @@
 //! is a [`crate::model::Fact`]; what keeps it from judging at all is a [`GitError`].
 
 pub(crate) mod attributes;
+mod audit;
 mod cache;
 mod contract;
 mod digests;
@@ -24,6 +25,7 @@ mod similarity;
 mod tree;
 mod write_set;
 
+pub use audit::audit;
 pub use error::GitError;
 pub use files::Files;
 pub use gather::{Request, gather};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorKind, ChangeStatus, Hunk, Sha, Stats};
+use super::{AuthorKind, ChangeStatus, Hunk, Sha, Stats, Subject};
 
 /// Value of [`Decision::schema`].
 pub const DECISION_SCHEMA: &str = "frostline.decision/1";
@@ -337,6 +337,9 @@ pub struct FreezeRow {
 pub struct Decision {
     /// Always [`DECISION_SCHEMA`].
     pub schema: String,
+    /// Left out of the JSON for an ordinary patch.
+    #[serde(default, skip_serializing_if = "Subject::is_patch")]
+    pub subject: Subject,
     pub verdict: Verdict,
     /// `mode: observe`: the verdict is shown, and nothing is blocked.
     pub observe: bool,

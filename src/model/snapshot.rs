@@ -321,11 +321,34 @@ pub struct TreeFacts {
     pub production: Vec<String>,
 }
 
+/// What is judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Commits that would be merged into the base tip.
+    #[default]
+    Patch,
+    /// The same, with what the work tree holds as a last commit that exists nowhere: [`Snapshot::head`]
+    /// is its id.
+    WorkTree,
+    /// One commit by itself (protocol 5.6): base, head and merge base are that commit, and the write-set
+    /// is every production path of it, and the code that no class but *other* holds.
+    Audit,
+}
+
+impl Subject {
+    pub fn is_patch(&self) -> bool {
+        *self == Self::Patch
+    }
+}
+
 /// The input of [`crate::gate::decide`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Always [`SNAPSHOT_SCHEMA`].
     pub schema: String,
+    #[serde(default, skip_serializing_if = "Subject::is_patch")]
+    pub subject: Subject,
     /// `owner/name`, or the folder's name for a local repository.
     pub repository: String,
     /// The guarded branch by whose contract the patch is judged.

@@ -5,7 +5,7 @@ use super::escape::{Place, code, prose};
 use super::words::{HOW_TO_START, by_strength, count, opts_in, sentence, state_and_why};
 use crate::model::{
     AuthorKind, ChangeStatus, Class, Coverage, DECISION_SCHEMA, Decision, Finding, FreezeRow,
-    ListedProperty, PropertyState, Verdict,
+    ListedProperty, PropertyState, Subject, Verdict,
 };
 
 /// Names that one cell of the coverage table lists before it counts the rest.
@@ -286,6 +286,16 @@ pub fn classes(decision: &Decision) -> String {
 }
 
 fn commits(document: &mut Document, decision: &Decision) {
+    if decision.subject == Subject::Audit {
+        document.push("<details>\n<summary>Commit and versions</summary>\n\n");
+        document.push(&format!("- audited `{}`\n", decision.head));
+        document.push(&format!("{}\n</details>\n", versions()));
+        return;
+    }
+    let head = match decision.subject {
+        Subject::WorkTree => "work tree",
+        _ => "head",
+    };
     let merge_base = decision
         .merge_base
         .as_ref()
@@ -293,7 +303,7 @@ fn commits(document: &mut Document, decision: &Decision) {
     document.push("<details>\n<summary>Commits and versions</summary>\n\n");
     document.push(&format!("- base `{}`\n", decision.base));
     document.push(&format!("- merge base {merge_base}\n"));
-    document.push(&format!("- head `{}`\n", decision.head));
+    document.push(&format!("- {head} `{}`\n", decision.head));
     document.push(&format!(
         "- judged by the contract of {}\n",
         code(&decision.branch, Place::Line)
@@ -303,11 +313,12 @@ fn commits(document: &mut Document, decision: &Decision) {
         author_kind(decision),
         prose(&decision.author.evidence, Place::Line)
     ));
-    document.push(&format!(
-        "- frostline {}, {}\n\n</details>\n",
-        env!("CARGO_PKG_VERSION"),
-        DECISION_SCHEMA
-    ));
+    document.push(&format!("{}\n</details>\n", versions()));
+}
+
+fn versions() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("- frostline {version}, {DECISION_SCHEMA}\n")
 }
 
 /// "agent" or "person".

@@ -11,7 +11,9 @@ use super::summary::{author_kind, classes, is_hole};
 use super::words::{
     HOW_TO_START, by_strength, count, headline, nouns, opts_in, sentence, state_and_why,
 };
-use crate::model::{Coverage, Decision, Effect, Finding, FreezeRow, PropertyState, Verdict};
+use crate::model::{
+    Coverage, Decision, Effect, Finding, FreezeRow, PropertyState, Subject, Verdict,
+};
 
 /// The decision for a person at a terminal.
 pub fn text(decision: &Decision, style: TextStyle) -> String {
@@ -84,20 +86,14 @@ impl Page {
     }
 
     fn about(&mut self, decision: &Decision) {
-        let patch = format!(
-            "{} into {} at {} of {}",
-            decision.head.short(),
-            visible(&decision.branch),
-            decision.base.short(),
-            visible(&decision.repository)
-        );
+        let (name, what) = subject(decision);
         let author = format!(
             "{} ({})",
             author_kind(decision),
             visible(&decision.author.evidence)
         );
         for (name, text) in [
-            ("patch", patch),
+            (name, what),
             ("author", author),
             ("paths", classes(decision)),
         ] {
@@ -236,6 +232,24 @@ impl Page {
             );
             self.wrapped("  ", "    ", &line);
         }
+    }
+}
+
+/// What is judged: its name in the first column, and the rest of the line.
+fn subject(decision: &Decision) -> (&'static str, String) {
+    let (head, branch) = (decision.head.short(), visible(&decision.branch));
+    let repository = visible(&decision.repository);
+    let into = format!("into {branch} at {} of {repository}", decision.base.short());
+    match decision.subject {
+        Subject::Patch => ("patch", format!("{head} {into}")),
+        Subject::WorkTree => (
+            "patch",
+            format!("the work tree ({head}, in no repository) {into}"),
+        ),
+        Subject::Audit => (
+            "commit",
+            format!("{head} of {repository}, audited by its own contract"),
+        ),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The verdict in words: one line with counts, the same wherever it is shown. PURE.
 
-use crate::model::{Class, Decision, Effect, Finding, ListedProperty, Rule, StepResult, Verdict};
+use crate::model::{
+    Class, Decision, Effect, Finding, ListedProperty, Rule, StepResult, Subject, Verdict,
+};
 
 /// Rules that a headline counts by name before it says "and N other findings".
 const NAMED: usize = 4;
@@ -21,6 +23,9 @@ pub fn headline(decision: &Decision) -> String {
         ),
         Verdict::Refuse => ("Refused", counts_of(decision, Effect::Refuse)),
     };
+    if decision.subject == Subject::Audit {
+        return audit_headline(decision, &counts);
+    }
     let what = match (decision.observe, decision.verdict) {
         (true, Verdict::Refuse) => "would refuse",
         (true, Verdict::HumanReview) => "would need human review",
@@ -32,6 +37,20 @@ pub fn headline(decision: &Decision) -> String {
         what.to_owned()
     } else {
         format!("{what}: {counts}")
+    }
+}
+
+fn audit_headline(decision: &Decision, counts: &str) -> String {
+    let says = match (decision.verdict, decision.observe) {
+        (Verdict::Refuse, false) => "refuses",
+        (Verdict::Refuse, true) => "would refuse",
+        (Verdict::HumanReview, false) => "needs human review",
+        (Verdict::HumanReview, true) => "would need human review",
+        _ => "passes",
+    };
+    match counts {
+        "" => format!("Audit {says}"),
+        counts => format!("Audit {says}: {counts}"),
     }
 }
 
@@ -212,6 +231,9 @@ pub fn sentence(decision: &Decision) -> String {
         Some(rule) => format!("{step_name} decided, by the rule `{rule}`"),
         None => format!("{step_name} decided"),
     };
+    if decision.subject == Subject::Audit {
+        return audit_sentence(decision.verdict, &by);
+    }
     match decision.verdict {
         Verdict::NotApplicable => {
             "The default branch holds no Frostline contract, so nothing is judged.".to_owned()
@@ -230,6 +252,23 @@ pub fn sentence(decision: &Decision) -> String {
             format!("Under `mode: enforce` this would be refused: {by}.")
         }
         Verdict::Refuse => format!("This must not be merged as it is: {by}."),
+    }
+}
+
+fn audit_sentence(verdict: Verdict, by: &str) -> String {
+    match verdict {
+        Verdict::NotApplicable => {
+            "This commit holds no Frostline contract, so nothing is judged.".to_owned()
+        }
+        Verdict::Refuse => format!(
+            "A patch of some production path would be refused on this commit, whatever it changes: {by}."
+        ),
+        Verdict::HumanReview => {
+            format!("A patch of some production path would need a person on this commit: {by}.")
+        }
+        Verdict::Pass | Verdict::AllowRecheck => {
+            "Nothing on this commit keeps a patch of its production paths from passing.".to_owned()
+        }
     }
 }
 

@@ -63,6 +63,7 @@ macro_rules! assert_seen {
     };
 }
 
+mod audit;
 mod formats;
 
 const ROUNDTRIP: &str = "tests/properties/test_parse.py::test_roundtrip";
@@ -456,6 +457,7 @@ fn every_command_explains_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_seen!("help", run(folder.path(), &["--help"]));
     for command in [
+        "audit",
         "check",
         "decide",
         "demo",

@@ -108,6 +108,7 @@ fn step(step: u8, name: &str, result: StepResult, detail: &str) -> Step {
 fn refused(texts: &Texts) -> Decision {
     Decision {
         schema: DECISION_SCHEMA.to_owned(),
+        subject: Subject::Patch,
         verdict: Verdict::Refuse,
         observe: false,
         decided_by: DecidedBy {

@@ -23,7 +23,11 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
         findings.add(Draft::new(Rule::NoProduction, message, fix));
     }
     let frozen = FrozenRows::new(case.freezes(), Some(tree));
-    let judge = Coverer::new(map, Liveness::new(case, tree, frozen));
+    let mut liveness = Liveness::new(case, tree, frozen);
+    if case.is_audit() {
+        liveness = liveness.after_merge();
+    }
+    let judge = Coverer::new(map, liveness);
     let map_path = case.reading.map.path.as_str();
     judge.whole_map(tree, map_path, findings);
     let mut coverage = Vec::new();

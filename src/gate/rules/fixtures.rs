@@ -127,7 +127,7 @@ fn undetermined(findings: &mut Findings<'_>, entry: &FixtureEntry, why: &str) {
 
 /// The base branch itself does not match its lock there.
 fn is_not_this_patch(case: &Case<'_>, path: &str) -> bool {
-    !case.touches(path) && !case.touches_layer(Layer::Lock)
+    !case.is_audit() && !case.touches(path) && !case.touches_layer(Layer::Lock)
 }
 
 fn blame(case: &Case<'_>, path: &str) -> &'static str {

@@ -106,7 +106,7 @@ fn sensitive(case: &Case<'_>, freezes: &Freezes, findings: &mut Findings<'_>) {
             .map(|row| (row.nodeid.as_str(), row))
             .collect();
         for row in rows.values() {
-            let message = "a sensitive path changes while a test for it is frozen; such a freeze takes no vote";
+            let message = "a test for this sensitive path is frozen; such a freeze takes no vote";
             let fix = "close the freeze first, in a pull request of its own";
             findings.add(
                 Draft::new(Rule::SensitiveFreeze, message, fix)

@@ -5,14 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gate::case::{Case, Touched};
 use crate::gate::classes::{is_code, is_prose};
 use crate::gate::findings::{Draft, Findings};
-use crate::model::{Class, EntryKind, Rule};
+use crate::model::{Class, Effect, EntryKind, Rule};
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
+    if case.is_audit() {
+        outside_every_class(case, findings);
+        return;
+    }
     for touched in &case.touched {
         by_class(case, touched, findings);
         places(touched, findings);
     }
     self_rewriting(case, findings);
+}
+
+/// `unclassified-code` of an audit: nobody brings it, so it only says where the gate does not look.
+fn outside_every_class(case: &Case<'_>, findings: &mut Findings<'_>) {
+    for touched in case.of(Class::Other) {
+        let message = "code that is of no guarded class: patches of it pass unseen";
+        let fix = "map it in the hunk map, add its place to paths.production in the configuration, or list it under paths.ignored";
+        findings.add(
+            Draft::new(Rule::UnclassifiedCode, message, fix)
+                .at(touched.path())
+                .effect(Effect::Notice),
+        );
+    }
 }
 
 fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {

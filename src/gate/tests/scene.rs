@@ -283,6 +283,7 @@ impl Scene {
             schema: SNAPSHOT_SCHEMA.to_owned(),
             repository: "acme/parser".to_owned(),
             branch: "main".to_owned(),
+            subject: Subject::Patch,
             into_unguarded: None,
             base: id_of("base"),
             head: id_of("head"),

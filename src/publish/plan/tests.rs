@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{
-    DECISION_SCHEMA, DecidedBy, DecisionAuthor, Effect, Finding, Sha, Step, StepResult,
+    DECISION_SCHEMA, DecidedBy, DecisionAuthor, Effect, Finding, Sha, Step, StepResult, Subject,
 };
 
 fn sha(n: u8) -> Sha {
@@ -20,6 +20,7 @@ fn decision(verdict: Verdict) -> Decision {
         },
         repository: "acme/parser".to_owned(),
         branch: "main".to_owned(),
+        subject: Subject::Patch,
         into_unguarded: None,
         base: sha(1),
         merge_base: Some(sha(1)),

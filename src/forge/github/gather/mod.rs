@@ -22,7 +22,7 @@ use crate::forge::ForgeError;
 use crate::gate::facts;
 use crate::model::{
     BlobDigest, Change, ContractFile, Fact, FixtureEntry, Layer, SNAPSHOT_SCHEMA, Sha, Snapshot,
-    Stats, TreeFacts,
+    Stats, Subject, TreeFacts,
 };
 use crate::store::{Store, StoreError};
 
@@ -91,6 +91,7 @@ impl Gatherer<'_> {
             schema: SNAPSHOT_SCHEMA.to_owned(),
             repository: self.client.repo().to_string(),
             branch: survey.guard.branch,
+            subject: Subject::Patch,
             into_unguarded: survey.guard.into_unguarded,
             base: survey.history.base.commit,
             head: survey.history.head,
