@@ -4,6 +4,9 @@
 //! `sha256sum`; the seed form is read, and never written.
 
 mod lfs;
+mod pieces;
+
+pub use pieces::{Pieces, pieces};
 
 use sha2::{Digest as _, Sha256};
 

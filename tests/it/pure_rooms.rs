@@ -9,6 +9,7 @@ const PURE: &[&str] = &[
     "src/gate",
     "src/digest",
     "src/render",
+    "src/source",
     "src/publish/plan.rs",
 ];
 
