@@ -16,8 +16,9 @@ use crate::model::{Author, AuthorKind, Snapshot};
 /// Judge the commits of a local repository
 ///
 /// Judges what merging HEAD into the base branch would change, by the contract that the base branch's tip
-/// holds. Reads commits, never the work tree: commit first. Nothing in the repository is changed or run;
-/// digests of files already seen are kept under `.git/frostline/`, which is safe to delete.
+/// holds. Reads commits, never the work tree, unless `--head WORKTREE` asks for it. Nothing in the
+/// repository is changed or run; digests of files already seen are kept under `.git/frostline/`, which is
+/// safe to delete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:
@@ -29,6 +30,7 @@ Exit status:
 Examples:
   frostline check
   frostline check --base main --head feature
+  frostline check --head WORKTREE
   frostline check --author human --format json | jq .verdict
   frostline check --snapshot-out snapshot.json")]
 pub struct Args {
@@ -40,7 +42,11 @@ pub struct Args {
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
-    /// The commit to judge
+    /// The commit to judge; `WORKTREE` for what the work tree holds
+    ///
+    /// WORKTREE stands for the commit that `git add --all` and `git commit` would make now: tracked and
+    /// untracked files that are not ignored, submodules at the commit that is staged. Nothing is written,
+    /// and the id that the decision gives for it is that of no commit in the repository.
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
 
@@ -87,7 +93,7 @@ pub fn run(args: Args) -> Outcome {
     let snapshot = git::gather(&git::Request {
         repo: args.repo,
         base: args.base,
-        head: args.head,
+        head: head(&args.head),
         author: args.author.author(),
         now: Utc::now(),
         cache: !args.no_cache,
@@ -98,6 +104,13 @@ pub fn run(args: Args) -> Outcome {
     let decision = gate::decide(&snapshot);
     drop(progress);
     args.shown.show(decision)
+}
+
+fn head(revision: &str) -> git::Head {
+    match revision {
+        "WORKTREE" => git::Head::WorkTree,
+        revision => revision.into(),
+    }
 }
 
 fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {

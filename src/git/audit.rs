@@ -27,7 +27,7 @@ pub fn audit(
     let mut snapshot = gather(&Request {
         repo: folder.to_owned(),
         base: Some(revision.to_owned()),
-        head: revision.to_owned(),
+        head: revision.into(),
         author: Author {
             kind: AuthorKind::Agent,
             login: None,

@@ -25,6 +25,8 @@ pub enum GitError {
         "cannot tell the default branch: there is no origin/HEAD, origin/main, origin/master, main or master; name the base with --base REV"
     )]
     NoDefaultBranch,
+    #[error("a bare repository has no work tree; name a commit with --head REV")]
+    NoWorkTree,
     #[error(
         "the history of this shallow repository ends at {boundary} before the merge base of base and head is certain; run `git fetch --deepen=100` or `git fetch --unshallow`"
     )]

@@ -107,7 +107,7 @@ impl Files {
 }
 
 /// The tree that a commit of the index would have; kept in memory.
-fn index_tree(repo: &gix::Repository) -> Result<ObjectId, GitError> {
+pub(super) fn index_tree(repo: &gix::Repository) -> Result<ObjectId, GitError> {
     let unreadable = |error| GitError::object("the index", error);
     let index = repo.index_or_empty().map_err(unreadable)?;
     let mut editor = repo.empty_tree().edit().map_err(unreadable)?.detach();

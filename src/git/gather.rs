@@ -12,7 +12,7 @@ use super::error::GitError;
 use super::merge::merge;
 use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
-use super::{contract, digests, fixtures, history, open};
+use super::{contract, digests, fixtures, history, open, work_tree};
 use crate::gate::facts;
 use crate::model::{Author, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
 
@@ -24,12 +24,26 @@ pub struct Request {
     /// The guarded branch; `None` is the upstream default branch.
     pub base: Option<String>,
     /// The patch's tip; usually `HEAD`.
-    pub head: String,
+    pub head: Head,
     pub author: Author,
     /// Evaluation time.
     pub now: DateTime<Utc>,
     /// Read and write digests of blobs already seen.
     pub cache: bool,
+}
+
+/// Where a patch ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    Revision(String),
+    /// What the work tree holds, as a commit on top of `HEAD` that exists nowhere.
+    WorkTree,
+}
+
+impl From<&str> for Head {
+    fn from(revision: &str) -> Self {
+        Self::Revision(revision.to_owned())
+    }
 }
 
 /// Reads everything that the gate needs to judge the commits `base..head`.
@@ -39,9 +53,15 @@ pub struct Request {
 /// or a commit that cannot be read. A merge conflict is a fact in the Snapshot.
 pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
     let started = Instant::now();
-    let repo = open::open(&request.repo)?;
+    let mut repo = open::open(&request.repo)?;
     let base = open::base(&repo, request.base.as_deref())?;
-    let head = open::commit(&repo, &request.head)?;
+    let (head, subject) = match &request.head {
+        Head::Revision(revision) => (open::commit(&repo, revision)?, Subject::Patch),
+        Head::WorkTree => {
+            let user = open::open_as_user(&request.repo)?;
+            (work_tree::commit(&mut repo, user)?, Subject::WorkTree)
+        }
+    };
     let bases = history::merge_bases(&repo, base.commit, head)?;
     let merged = merged_tree(&repo, base.commit, head, &bases)?;
     let (base_tree, head_tree) = (tree_of(&repo, base.commit)?, tree_of(&repo, head)?);
@@ -97,7 +117,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         schema: SNAPSHOT_SCHEMA.to_owned(),
         repository: open::repository_name(&repo),
         branch: base.branch,
-        subject: Subject::Patch,
+        subject,
         into_unguarded: None,
         base: sha(base.commit),
         head: sha(head),

@@ -1,7 +1,7 @@
 //! The local repository (gix): merge bases, merged tree, write-set, blobs, attributes.
 //!
 //! Invariants: only the repository's own commits have a say (no work tree, no configuration of user or
-//! machine, no replacement objects); nothing in it is executed; nothing is written to it but the
+//! machine, no replacement objects), unless the work tree is what is asked for; nothing in it is executed; nothing is written to it but the
 //! digests under `<git dir>/frostline/`, which may be deleted at any time. What the gate has to judge
 //! is a [`crate::model::Fact`]; what keeps it from judging at all is a [`GitError`].
 
@@ -23,9 +23,10 @@ mod parallel;
 mod renames;
 mod similarity;
 mod tree;
+mod work_tree;
 mod write_set;
 
 pub use audit::audit;
 pub use error::GitError;
 pub use files::Files;
-pub use gather::{Request, gather};
+pub use gather::{Head, Request, gather};

@@ -1,12 +1,14 @@
 //! Opens a repository so that only its own objects and references have a say.
 //!
 //! Invariant: no configuration of the user or the machine, no environment variable, no replacement
-//! object and no include file changes what is read; nothing in the repository is ever executed.
+//! object and no include file changes what is read from commits; nothing in the repository is ever
+//! executed.
 
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice as _};
+use gix::open::{Permissions, permissions};
 
 use super::error::{GitError, one_line};
 
@@ -15,6 +17,29 @@ use super::error::{GitError, one_line};
 /// A repository of another owner is read as well: unlike git, nothing here runs what a repository
 /// names (drivers, hooks, monitors), which is what git's ownership check guards against.
 pub(super) fn open(folder: &Path) -> Result<gix::Repository, GitError> {
+    open_with(folder, Permissions::isolated())
+}
+
+/// The same, with the configuration of user and machine: what is ignored, line ends, filters. What the
+/// repository's own configuration would run is still not run, and `GIT_*` variables are not read.
+pub(super) fn open_as_user(folder: &Path) -> Result<gix::Repository, GitError> {
+    let isolated = Permissions::isolated();
+    let permissions = Permissions {
+        env: permissions::Environment {
+            home: gix::sec::Permission::Allow,
+            xdg_config_home: gix::sec::Permission::Allow,
+            ..isolated.env
+        },
+        config: permissions::Config {
+            env: false,
+            ..permissions::Config::all()
+        },
+        attributes: permissions::Attributes::all(),
+    };
+    open_with(folder, permissions)
+}
+
+fn open_with(folder: &Path, permissions: Permissions) -> Result<gix::Repository, GitError> {
     let io = |source| GitError::Io {
         path: folder.to_owned(),
         source,
@@ -29,6 +54,7 @@ pub(super) fn open(folder: &Path) -> Result<gix::Repository, GitError> {
             })?;
     refuse_sha256(&git_dir)?;
     let options = gix::open::Options::isolated()
+        .permissions(permissions)
         .with(gix::sec::Trust::Reduced)
         .open_path_as_is(true)
         .config_overrides([

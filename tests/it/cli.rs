@@ -266,6 +266,31 @@ fn check_reads_commits_and_not_the_work_tree() {
 }
 
 #[test]
+fn check_judges_the_work_tree_when_it_is_asked_to() {
+    let repo = opted_in(ENFORCE, &[]);
+    let clean = run(repo.path(), &["check", "--head", "WORKTREE"]);
+    assert_eq!(code(&clean), 0, "{}", stdout(&clean));
+    repo.write("src/parse.py", "def parse(text):\n    return []\n")
+        .write("src/new.py", "x = 1\n");
+    assert_seen!(
+        "check_work_tree",
+        run(repo.path(), &["check", "--head", "WORKTREE"])
+    );
+    let json = run(
+        repo.path(),
+        &["check", "--head", "WORKTREE", "--format", "json"],
+    );
+    let decision: Decision = serde_json::from_slice(&json.stdout).expect("a decision");
+    assert_eq!(decision.subject, frostline::model::Subject::WorkTree);
+    let known = repo.try_git(&["cat-file", "-e", decision.head.as_str()]);
+    assert!(!known.status.success(), "the commit exists nowhere");
+    assert_eq!(
+        repo.git(&["status", "--porcelain"]),
+        " M src/parse.py\n?? src/new.py"
+    );
+}
+
+#[test]
 fn check_without_a_cache_says_the_same() {
     let repo = with_patch(ENFORCE, &[]);
     let cold = stdout(&run(repo.path(), &["check", "--no-cache"]));

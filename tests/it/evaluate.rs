@@ -649,7 +649,7 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
         let local = git::gather(&git::Request {
             repo: world.forge.git_dir(REPO),
             base: Some("main".to_owned()),
-            head: branch.to_owned(),
+            head: branch.into(),
             author: Author {
                 ..forge.author.clone()
             },

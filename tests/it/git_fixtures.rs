@@ -28,7 +28,7 @@ fn stored(files: &[(&str, &[u8])]) -> Snapshot {
         .collect();
     fast_commit(&repo, "work", &[&first], &entries);
     let mut request = request(&repo);
-    request.head = "work".to_owned();
+    request.head = "work".into();
     gather(&request)
 }
 
@@ -180,7 +180,7 @@ fn links_submodules_and_strange_paths_are_opaque() {
     ];
     fast_commit(&repo, "work", &[&first], files);
     let mut request = request(&repo);
-    request.head = "work".to_owned();
+    request.head = "work".into();
     let snapshot = gather(&request);
     let plain: Vec<_> = fixtures(&snapshot)
         .iter()

@@ -309,7 +309,7 @@ fn a_merged_tree_that_is_given_is_the_one_that_git_writes() {
     for number in 0..cases {
         let mut request = request(&repo);
         request.base = Some(format!("base-{number}"));
-        request.head = format!("head-{number}");
+        request.head = format!("head-{number}").as_str().into();
         let snapshot = gather(&request);
         let expected = git_merge(&repo, number);
         clean += usize::from(expected.is_some());

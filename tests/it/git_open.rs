@@ -35,7 +35,7 @@ fn facts(mut snapshot: Snapshot) -> Snapshot {
 fn in_folder(folder: std::path::PathBuf, repo: &TestRepo) -> Request {
     Request {
         repo: folder,
-        head: "work".to_owned(),
+        head: "work".into(),
         ..request(repo)
     }
 }
@@ -222,7 +222,7 @@ fn the_base_is_the_upstream_default_branch() {
     repo.git(&["clone", "--quiet", ".", &clone.to_string_lossy()]);
     let mut request = in_folder(clone.clone(), &repo);
     request.base = None;
-    request.head = "HEAD".to_owned();
+    request.head = "HEAD".into();
     let branch = |request: &Request| gather(request).branch;
     assert_eq!(branch(&request), "work", "origin/HEAD");
     git_in(
@@ -296,7 +296,7 @@ fn a_few_objects_that_stand_for_billions_of_files_are_refused() {
     }
     let commit = repo.git(&["commit-tree", "-p", "main", "-m", "bomb", &tree]);
     let mut request = request(&repo);
-    request.head = commit;
+    request.head = commit.as_str().into();
     let error = frostline::git::gather(&request).expect_err("too many files");
     assert!(matches!(error, GitError::TooManyFiles { .. }), "{error}");
 }

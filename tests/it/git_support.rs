@@ -11,7 +11,7 @@ pub fn request(repo: &TestRepo) -> Request {
     Request {
         repo: repo.path().to_owned(),
         base: Some("main".to_owned()),
-        head: "HEAD".to_owned(),
+        head: "HEAD".into(),
         author: Author {
             kind: AuthorKind::Agent,
             login: None,

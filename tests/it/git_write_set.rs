@@ -104,7 +104,7 @@ fn deletions_modes_links_and_submodules_are_changes() {
     ];
     fast_commit(&repo, "work", &[&first], head);
     let mut request = request(&repo);
-    request.head = "work".to_owned();
+    request.head = "work".into();
     let snapshot = gather(&request);
     let changes = snapshot.write_set.known().expect("a write-set");
     assert_eq!(paths(changes), ["gone", "link", "module", "run"]);
@@ -249,7 +249,7 @@ fn a_path_that_is_not_utf_8_keeps_its_bytes() {
         &[(b"a", "100644", b"x\n"), (b"b\xff", "100644", b"y\n")],
     );
     let mut request = request(&repo);
-    request.head = "work".to_owned();
+    request.head = "work".into();
     let snapshot = gather(&request);
     let changes = snapshot.write_set.known().expect("a write-set");
     assert_eq!(changes[0].path, "b\u{fffd}");
@@ -290,7 +290,7 @@ fn a_script_is_known_by_its_first_bytes() {
 fn a_revision_that_names_nothing_says_so() {
     let repo = started();
     let mut request = request(&repo);
-    request.head = "nowhere".to_owned();
+    request.head = "nowhere".into();
     let error = frostline::git::gather(&request).expect_err("no such revision");
     assert!(matches!(error, GitError::UnknownRevision { .. }), "{error}");
     assert!(error.to_string().contains("nowhere"), "{error}");

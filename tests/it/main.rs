@@ -13,6 +13,7 @@ mod git_merge_model;
 mod git_open;
 mod git_repo;
 mod git_support;
+mod git_work_tree;
 mod git_write_set;
 mod kill;
 mod lost_answers;
