@@ -76,42 +76,68 @@ pub(super) fn add(pieces: &mut Pieces, syntax: &Syntax<'_>, range: Range<usize>)
     pieces.add(syntax.slice(range).trim_end().as_bytes());
 }
 
-/// How often names occur in a text, as identifiers or as whole strings: a test item that something
-/// else of the text names is a helper of it as well, and stays in the context.
-pub(super) struct Mentions<'t>(HashMap<&'t str, usize>);
+/// Which names of items occur elsewhere in the text, as identifiers or as whole strings: a test item
+/// that something else of the text names is a helper of it as well, and stays in the context.
+pub(super) struct Mentions<'t>(HashMap<&'t str, Named>);
+
+struct Named {
+    /// Of the only definition; `None` when there are several.
+    only: Option<Range<usize>>,
+    /// Occurrences that have to be there: one for each definition.
+    definitions: usize,
+    occurrences: usize,
+}
 
 impl<'t> Mentions<'t> {
-    /// Counts the occurrences of the names of `definitions`, one entry for each definition.
-    pub fn new(syntax: &Syntax<'t>, definitions: impl Iterator<Item = &'t str>) -> Self {
-        let mut left: HashMap<&str, usize> = HashMap::new();
-        for name in definitions {
-            *left.entry(name).or_default() += 1;
+    /// Looks for the names of `definitions`, each with the range of its text.
+    pub fn new(
+        syntax: &Syntax<'t>,
+        definitions: impl Iterator<Item = (&'t str, Range<usize>)>,
+    ) -> Self {
+        let mut names: HashMap<&str, Named> = HashMap::new();
+        for (name, range) in definitions {
+            let named = names.entry(name).or_insert(Named {
+                only: Some(range),
+                definitions: 0,
+                occurrences: 0,
+            });
+            named.definitions += 1;
+            if named.definitions > 1 {
+                named.only = None;
+            }
         }
-        let mut others: HashMap<&str, usize> = left.keys().map(|name| (*name, 0)).collect();
         for id in syntax.all() {
-            let names = matches!(
-                syntax.kind(id),
-                "identifier"
-                    | "field_identifier"
-                    | "property_identifier"
-                    | "shorthand_property_identifier"
-                    | "string_content"
-                    | "interpreted_string_literal_content"
-            );
-            if names && let Some(count) = others.get_mut(syntax.text(id)) {
-                *count += 1;
+            if !is_name(syntax.kind(id)) {
+                continue;
+            }
+            let Some(named) = names.get_mut(syntax.text(id)) else {
+                continue;
+            };
+            let at = syntax.range(id).start;
+            // What names itself alone is not named elsewhere.
+            if named.only.as_ref().is_none_or(|own| !own.contains(&at)) {
+                named.occurrences += 1;
             }
         }
-        for (name, definitions) in left {
-            if let Some(count) = others.get_mut(name) {
-                *count = count.saturating_sub(definitions);
-            }
-        }
-        Self(others)
+        Self(names)
     }
 
     /// Something besides the definitions of `name` names it.
     pub fn elsewhere(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|count| *count > 0)
+        self.0.get(name).is_some_and(|named| {
+            let own = if named.only.is_some() {
+                0
+            } else {
+                named.definitions
+            };
+            named.occurrences > own
+        })
     }
+}
+
+fn is_name(kind: &str) -> bool {
+    matches!(
+        kind,
+        "identifier" | "type_identifier" | "string_content" | "interpreted_string_literal_content"
+    )
 }

@@ -9,6 +9,7 @@ mod items;
 mod level;
 mod needs;
 mod python;
+mod rust;
 mod syntax;
 
 #[cfg(test)]
@@ -57,6 +58,7 @@ impl Language {
         let (_, extension) = name.rsplit_once('.')?;
         Some(match extension {
             "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
             _ => return None,
         })
     }
@@ -151,6 +153,7 @@ fn broken(line: u32, whole: FileDigest) -> SourceFacts {
 fn facts_of(language: Language, syntax: &Syntax<'_>) -> Result<Facts, u32> {
     match language {
         Language::Python => python::read(syntax),
+        Language::Rust => rust::read(syntax),
         _ => Err(1),
     }
 }

@@ -203,6 +203,28 @@ impl<'t> Syntax<'t> {
         (id.0 + 1..self.node(id).next).map(Id)
     }
 
+    /// The tokens of `id` in their order, without comments; a literal is one token.
+    pub fn tokens(&self, id: Id) -> impl Iterator<Item = Id> + use<'_, 't> {
+        let end = self.node(id).next;
+        let mut at = id.0;
+        std::iter::from_fn(move || {
+            while at < end {
+                let here = Id(at);
+                let node = self.node(here);
+                let whole = node.kind.ends_with("_literal") || node.kind == "string";
+                if self.is_comment(here) {
+                    at = node.next;
+                } else if whole || node.next == at + 1 {
+                    at = node.next;
+                    return Some(here);
+                } else {
+                    at += 1;
+                }
+            }
+            None
+        })
+    }
+
     /// Every node.
     pub fn all(&self) -> impl Iterator<Item = Id> + use<'_, 't> {
         (0..self.nodes.len() as u32).map(Id)

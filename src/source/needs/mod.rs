@@ -4,6 +4,7 @@
 //! that changes what a test asserts.
 
 mod python;
+mod rust;
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,10 @@ pub fn needs(
         files,
         paths: BTreeSet::new(),
     };
-    if language == Language::Python {
-        python::add(&mut found, path, facts);
+    match language {
+        Language::Python => python::add(&mut found, path, facts),
+        Language::Rust => rust::add(&mut found, path, facts),
+        _ => {}
     }
     found.paths.remove(path);
     found.paths.into_iter().collect()
@@ -70,4 +73,19 @@ fn below(dir: &str, name: &str) -> String {
 /// `dir` and every directory above it, the root included; nearest first.
 fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(dir), |dir| (!dir.is_empty()).then(|| dir_of(dir)))
+}
+
+/// `relative` as seen from `dir`, with `.` and `..` taken out; `None` when it leads out of the tree.
+fn joined(dir: &str, relative: &str) -> Option<String> {
+    let mut parts: Vec<&str> = dir.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }

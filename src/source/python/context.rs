@@ -56,7 +56,9 @@ impl<'m, 'n, 's, 't> Levels<'m, 'n, 's, 't> {
         let definitions = &module.outline.definitions;
         let mentions = Mentions::new(
             module.names.syntax,
-            definitions.iter().map(|definition| definition.name),
+            definitions
+                .iter()
+                .map(|definition| (definition.name, module.names.syntax.range(definition.whole))),
         );
         let scopes = module.outline.scopes.len();
         let mut members = vec![HashMap::new(); scopes];

@@ -1,6 +1,8 @@
 //! What every language's reader keeps, and helpers for the tables of each.
 
+mod needs;
 mod python;
+mod rust;
 
 use proptest::prelude::*;
 
@@ -64,6 +66,7 @@ fn languages_go_by_extension() {
     for (path, language) in [
         ("a/b.py", Some(Language::Python)),
         ("b.pyi", Some(Language::Python)),
+        ("src/x.rs", Some(Language::Rust)),
         ("py", None),
         ("a.py/b", None),
         ("x.rb", None),
@@ -95,7 +98,7 @@ fn node_ids_are_split_as_their_language_writes_them() {
 
 #[test]
 fn what_is_no_text_is_broken() {
-    for language in [Language::Python, Language::Python] {
+    for language in [Language::Python, Language::Rust] {
         assert_eq!(read(language, b"\xff\xfe").broken, Some(1));
         assert_eq!(read(language, b"x\0").broken, Some(1));
         assert_eq!(read(language, b"\n\n((((").broken, Some(3), "{language:?}");

@@ -1,0 +1,170 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+struct Tree(BTreeSet<String>);
+
+impl Tree {
+    fn of(paths: &[&str]) -> Self {
+        Self(paths.iter().map(|path| (*path).to_owned()).collect())
+    }
+}
+
+impl Files for Tree {
+    fn is_file(&self, path: &str) -> bool {
+        self.0.contains(path)
+    }
+
+    fn files_in(&self, dir: &str) -> Vec<String> {
+        let paths = self.0.iter();
+        paths
+            .filter(|path| path.rsplit_once('/').map_or("", |(dir, _)| dir) == dir)
+            .cloned()
+            .collect()
+    }
+
+    fn has_dir(&self, dir: &str) -> bool {
+        self.0.iter().any(|path| {
+            path.strip_prefix(dir)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+}
+
+fn needed(path: &str, text: &str, tree: &[&str]) -> Vec<String> {
+    let language = Language::of_path(path).expect("a language");
+    let mut all = tree.to_vec();
+    all.push(path);
+    needs(language, path, &facts(language, text), &Tree::of(&all))
+}
+
+#[test]
+fn python_modules_are_looked_for_wherever_they_could_be() {
+    let tree = [
+        "tests/__init__.py",
+        "tests/helpers.py",
+        "tests/strategies/__init__.py",
+        "tests/strategies/text.py",
+        "tests/properties/local.py",
+        "tests/properties/__init__.py",
+        "src/pkg/__init__.py",
+        "src/pkg/testing.py",
+        "plug.py",
+        "unrelated.py",
+    ];
+    for (text, expected) in [
+        ("import local\n", vec!["tests/properties/local.py"]),
+        (
+            "from . import local\n",
+            vec!["tests/properties/__init__.py", "tests/properties/local.py"],
+        ),
+        (
+            "from ..strategies.text import x\n",
+            vec!["tests/strategies/__init__.py", "tests/strategies/text.py"],
+        ),
+        (
+            "from .. import helpers\n",
+            vec!["tests/__init__.py", "tests/helpers.py"],
+        ),
+        (
+            "from strategies import text\n",
+            vec!["tests/strategies/__init__.py", "tests/strategies/text.py"],
+        ),
+        (
+            "import tests.helpers\n",
+            vec!["tests/__init__.py", "tests/helpers.py"],
+        ),
+        (
+            "from pkg.testing import x\n",
+            vec!["src/pkg/__init__.py", "src/pkg/testing.py"],
+        ),
+        ("from helpers import *\n", vec!["tests/helpers.py"]),
+        ("pytest_plugins = ['plug']\n", vec!["plug.py"]),
+        ("def f():\n    import helpers\n", vec!["tests/helpers.py"]),
+        ("from ..... import helpers\n", vec![]),
+        ("import os\n", vec![]),
+    ] {
+        assert_eq!(
+            needed("tests/properties/test_a.py", text, &tree),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn rust_modules_are_looked_for_beside_below_and_above() {
+    let tests = [
+        "Cargo.toml",
+        "tests/common/mod.rs",
+        "tests/common/strategies.rs",
+        "tests/shared.rs",
+        "tests/it/main.rs",
+        "tests/it/other.rs",
+        "tests/it/props/mod.rs",
+        "tests/it/props/gen.rs",
+        "src/lib.rs",
+        "src/testing.rs",
+        "src/lex/mod.rs",
+        "src/lex/arb.rs",
+        "src/lex.rs",
+    ];
+    for (path, text, expected) in [
+        (
+            "tests/a.rs",
+            "mod common;\nuse common::strategies::x;\n",
+            vec!["tests/common/mod.rs", "tests/common/strategies.rs"],
+        ),
+        (
+            "tests/a.rs",
+            "#[path = \"shared.rs\"]\nmod s;\nfn f() { s::g(); }\n",
+            vec!["tests/shared.rs"],
+        ),
+        (
+            "tests/a.rs",
+            "include!(\"../src/testing.rs\");\n",
+            vec!["src/testing.rs"],
+        ),
+        ("tests/a.rs", "include!(\"../../../etc/passwd\");\n", vec![]),
+        (
+            "tests/it/props/a.rs",
+            "use super::r#gen::x;\n",
+            vec![
+                "tests/it/main.rs",
+                "tests/it/props/gen.rs",
+                "tests/it/props/mod.rs",
+            ],
+        ),
+        (
+            "tests/it/props/a.rs",
+            "use crate::other::x;\n",
+            vec![
+                "tests/it/main.rs",
+                "tests/it/other.rs",
+                "tests/it/props/mod.rs",
+            ],
+        ),
+        (
+            "src/lex/tok.rs",
+            "use super::arb::x;\n",
+            vec![
+                "src/lex.rs",
+                "src/lex/arb.rs",
+                "src/lex/mod.rs",
+                "src/lib.rs",
+            ],
+        ),
+        (
+            "src/lex/tok.rs",
+            "fn f() { crate::testing::g(); }\n",
+            vec![
+                "src/lex.rs",
+                "src/lex/mod.rs",
+                "src/lib.rs",
+                "src/testing.rs",
+            ],
+        ),
+    ] {
+        assert_eq!(needed(path, text, &tests), expected, "{path}: {text}");
+    }
+}
