@@ -9,6 +9,7 @@ mod check;
 mod decide;
 mod demo;
 mod digest;
+mod ledger;
 mod lock;
 mod out;
 mod progress;
@@ -66,6 +67,7 @@ enum Command {
     Decide(decide::Args),
     Digest(digest::Args),
     Lock(lock::Args),
+    Ledger(ledger::Args),
     Schema(schema::Args),
     Demo(demo::Args),
     Serve(serve::Args),
@@ -79,6 +81,7 @@ impl Command {
             Self::Decide(args) => decide::run(args),
             Self::Digest(args) => digest::run(args),
             Self::Lock(args) => lock::run(args),
+            Self::Ledger(args) => ledger::run(args),
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Serve(args) => serve::run(args),

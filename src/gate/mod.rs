@@ -6,6 +6,7 @@
 mod case;
 pub mod classes;
 pub mod facts;
+mod files;
 mod findings;
 mod frozen;
 pub mod kind;
@@ -19,6 +20,8 @@ mod verdict;
 
 #[cfg(test)]
 mod tests;
+
+pub use files::{FileState, file_states};
 
 use case::Case;
 use findings::Findings;

@@ -10,8 +10,8 @@ use gix::index::entry::{Mode, Stage};
 use super::cache::Cache;
 use super::error::{GitError, one_line};
 use super::tree::{Listing, Tree, tree_of};
-use super::{contract, digests, fixtures, open};
-use crate::model::{BlobDigest, BlobFact, Fact, FixtureEntry, Sha};
+use super::{contract, digests, fixtures, open, work_tree};
+use crate::model::{BlobDigest, BlobFact, ContractFile, Fact, FixtureEntry, Layer, Sha};
 
 /// The files of one tree of a local repository. What a checkout made of them does not matter.
 pub struct Files {
@@ -44,6 +44,28 @@ impl Files {
         let tree = index_tree(&repo)?;
         let name = "the index".to_owned();
         Ok(Self { repo, tree, name })
+    }
+
+    /// What the work tree holds, as `git add --all` would store it.
+    ///
+    /// # Errors
+    /// As of [`super::Head::WorkTree`].
+    pub fn in_work_tree(folder: &Path) -> Result<Self, GitError> {
+        let mut repo = open::open(folder)?;
+        let commit = work_tree::commit(&mut repo, open::open_as_user(folder)?)?;
+        let tree = tree_of(&repo, commit)?;
+        let name = "the work tree".to_owned();
+        Ok(Self { repo, tree, name })
+    }
+
+    /// Every contract file, where this tree's configuration has it.
+    ///
+    /// # Errors
+    /// When a tree cannot be read; an unreadable file is a fact.
+    pub fn contract(&self) -> Result<BTreeMap<Layer, ContractFile>, GitError> {
+        let tree = Tree::new(&self.repo, self.tree);
+        let config = contract::config(&self.repo, &tree)?;
+        contract::files(&self.repo, config, &tree, None)
     }
 
     /// "HEAD", "the index": for sentences.

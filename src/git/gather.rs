@@ -59,7 +59,13 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         Head::Revision(revision) => (open::commit(&repo, revision)?, Subject::Patch),
         Head::WorkTree => {
             let user = open::open_as_user(&request.repo)?;
-            (work_tree::commit(&mut repo, user)?, Subject::WorkTree)
+            let commit = work_tree::commit(&mut repo, user)?;
+            // A clean work tree is what HEAD holds.
+            let subject = match repo.head_id() {
+                Ok(head) if head == commit => Subject::Patch,
+                _ => Subject::WorkTree,
+            };
+            (commit, subject)
         }
     };
     let bases = history::merge_bases(&repo, base.commit, head)?;

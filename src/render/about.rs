@@ -31,7 +31,7 @@ table! {
     ContractUnreadable {
         "a contract file is no regular file, cannot be parsed, is of an unknown version or has an unknown key",
         "a rule that is misread protects nothing, so what cannot be read exactly judges nothing",
-        "mend the file at the line and column that the message names",
+        "mend the file at the line and column that the message names; `frostline ledger validate` reads all of them",
     }
     Undetermined {
         "the write-set, a contract file, the merged tree or a digest could not be had whole",

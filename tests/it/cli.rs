@@ -65,6 +65,7 @@ macro_rules! assert_seen {
 
 mod audit;
 mod formats;
+mod ledger;
 
 const ROUNDTRIP: &str = "tests/properties/test_parse.py::test_roundtrip";
 const TOTAL: &str = "tests/properties/test_parse.py::test_total";
@@ -487,6 +488,8 @@ fn every_command_explains_itself() {
         "decide",
         "demo",
         "digest",
+        "ledger",
+        "ledger validate",
         "lock",
         "lock write",
         "lock verify",

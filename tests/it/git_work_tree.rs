@@ -182,6 +182,7 @@ fn a_clean_work_tree_is_head() {
     let head = repo.commit("Edit");
     let judged = work_tree(&repo).expect("a snapshot");
     assert_eq!(judged.head.as_str(), head);
+    assert_eq!(judged.subject, Subject::Patch);
     repo.write("src/edited", "more\n");
     let first = work_tree(&repo).expect("a snapshot").head;
     assert_eq!(work_tree(&repo).expect("a snapshot").head, first);
