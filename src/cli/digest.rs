@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
+use super::progress::Progress;
 use super::{Outcome, out};
 use crate::digest;
 use crate::git::{Files, GitError};
@@ -200,8 +201,10 @@ impl Source {
             }
             Self::Stored { files, .. } => files,
         };
+        let progress = Progress::start("reading files");
         let entries = files.below(&[inside.to_owned()])?;
         let digests = files.digests(&entries);
+        drop(progress);
         let mut found = Vec::new();
         for entry in entries {
             if !entry.kind.is_regular() {

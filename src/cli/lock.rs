@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 
+use super::progress::Progress;
 use super::{Outcome, out};
 use crate::config::repo::{self, RepoConfig};
 use crate::contract::lock::{self, Lock};
@@ -136,8 +137,10 @@ fn tally(old: &Lock, new: &BTreeMap<String, FileDigest>) -> String {
 
 /// The digest of every fixture; all of them can be pinned, or none is.
 fn pinned(files: &Files, roots: &[String]) -> anyhow::Result<BTreeMap<String, FileDigest>> {
+    let progress = Progress::start("reading the fixtures");
     let entries = files.below(roots)?;
     let digests = files.digests(&entries);
+    drop(progress);
     let mut pinned = BTreeMap::new();
     for entry in &entries {
         let path = visible(&entry.path);
@@ -175,8 +178,10 @@ fn verify(files: &Files) -> Outcome {
             unread(&other)
         ),
     };
+    let progress = Progress::start("reading the fixtures");
     let entries = files.below(&lock.roots)?;
     let digests = files.digests(&entries);
+    drop(progress);
     let mut problems: Vec<String> = entries
         .iter()
         .filter_map(|entry| problem(&lock, entry, digests.get(&entry.id)))

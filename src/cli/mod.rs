@@ -6,6 +6,7 @@
 
 mod audit;
 mod check;
+mod completions;
 mod decide;
 mod demo;
 mod digest;
@@ -71,6 +72,7 @@ enum Command {
     Schema(schema::Args),
     Demo(demo::Args),
     Serve(serve::Args),
+    Completions(completions::Args),
 }
 
 impl Command {
@@ -85,6 +87,7 @@ impl Command {
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Serve(args) => serve::run(args),
+            Self::Completions(args) => completions::run(args),
         }
     }
 }

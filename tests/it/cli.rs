@@ -479,12 +479,43 @@ fn a_hostile_path_cannot_draw_on_the_terminal() {
 }
 
 #[test]
+fn completions_know_every_command_in_every_shell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let help = stdout(&run(folder.path(), &["--help"]));
+    let commands: Vec<&str> = help
+        .split("\nCommands:\n")
+        .nth(1)
+        .expect("commands")
+        .lines()
+        .map_while(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() >= 10, "{commands:?}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(folder.path(), &["completions", shell]);
+        let script = stdout(&output);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+        for word in commands.iter().chain(&["--for-agent", "--snapshot-out"]) {
+            let bare = word.trim_start_matches('-');
+            assert!(script.contains(bare), "{shell}: {word}");
+        }
+    }
+    let script = stdout(&run(folder.path(), &["completions", "bash"]));
+    let parsed = Command::new("bash")
+        .args(["-n", "-c", &script])
+        .status()
+        .expect("bash on the PATH");
+    assert!(parsed.success());
+    assert_eq!(code(&run(folder.path(), &["completions", "tcl"])), 2);
+}
+
+#[test]
 fn every_command_explains_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_seen!("help", run(folder.path(), &["--help"]));
     for command in [
         "audit",
         "check",
+        "completions",
         "decide",
         "demo",
         "digest",
