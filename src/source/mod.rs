@@ -6,6 +6,7 @@
 
 mod find;
 mod items;
+mod javascript;
 mod level;
 mod needs;
 mod python;
@@ -59,6 +60,9 @@ impl Language {
         Some(match extension {
             "py" | "pyi" => Self::Python,
             "rs" => Self::Rust,
+            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
+            "ts" | "mts" | "cts" => Self::TypeScript,
+            "tsx" => Self::Tsx,
             _ => return None,
         })
     }
@@ -154,6 +158,7 @@ fn facts_of(language: Language, syntax: &Syntax<'_>) -> Result<Facts, u32> {
     match language {
         Language::Python => python::read(syntax),
         Language::Rust => rust::read(syntax),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::read(syntax),
         _ => Err(1),
     }
 }

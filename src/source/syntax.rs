@@ -167,6 +167,11 @@ impl<'t> Syntax<'t> {
         (id.0 > 0).then(|| Id(self.node(id).parent))
     }
 
+    /// The first node, or place, after `id` and what is below it.
+    pub fn after(&self, id: Id) -> Id {
+        Id(self.node(id).next)
+    }
+
     /// The children, punctuation and comments included.
     pub fn children(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
         let end = self.node(id).next;

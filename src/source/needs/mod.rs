@@ -3,6 +3,7 @@
 //! Over-approximate when in doubt: a file too many makes a test local, one too few could pass a patch
 //! that changes what a test asserts.
 
+mod javascript;
 mod python;
 mod rust;
 
@@ -33,6 +34,9 @@ pub fn needs(
     match language {
         Language::Python => python::add(&mut found, path, facts),
         Language::Rust => rust::add(&mut found, path, facts),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            javascript::add(&mut found, path, facts);
+        }
         _ => {}
     }
     found.paths.remove(path);

@@ -1,5 +1,6 @@
 //! What every language's reader keeps, and helpers for the tables of each.
 
+mod javascript;
 mod needs;
 mod python;
 mod rust;
@@ -67,6 +68,10 @@ fn languages_go_by_extension() {
         ("a/b.py", Some(Language::Python)),
         ("b.pyi", Some(Language::Python)),
         ("src/x.rs", Some(Language::Rust)),
+        ("x.test.mjs", Some(Language::JavaScript)),
+        ("x.jsx", Some(Language::JavaScript)),
+        ("x.d.ts", Some(Language::TypeScript)),
+        ("x.tsx", Some(Language::Tsx)),
         ("py", None),
         ("a.py/b", None),
         ("x.rb", None),
@@ -85,6 +90,12 @@ fn node_ids_are_split_as_their_language_writes_them() {
         ),
         ("t/a.py::test_y", vec!["test_y"], None),
         ("t/a.py", vec![], None),
+        (
+            "a.test.ts::parser::keeps a\\:\\:b",
+            vec!["parser", "keeps a::b"],
+            None,
+        ),
+        ("a.test.ts::reads [x]", vec!["reads [x]"], None),
     ] {
         let node: NodeId = id.parse().expect("a node id");
         let expected = names.into_iter().map(str::to_owned).collect::<Vec<_>>();
@@ -98,7 +109,13 @@ fn node_ids_are_split_as_their_language_writes_them() {
 
 #[test]
 fn what_is_no_text_is_broken() {
-    for language in [Language::Python, Language::Rust] {
+    for language in [
+        Language::Python,
+        Language::Rust,
+        Language::JavaScript,
+        Language::TypeScript,
+        Language::Tsx,
+    ] {
         assert_eq!(read(language, b"\xff\xfe").broken, Some(1));
         assert_eq!(read(language, b"x\0").broken, Some(1));
         assert_eq!(read(language, b"\n\n((((").broken, Some(3), "{language:?}");

@@ -168,3 +168,32 @@ fn rust_modules_are_looked_for_beside_below_and_above() {
         assert_eq!(needed(path, text, &tests), expected, "{path}: {text}");
     }
 }
+
+#[test]
+fn javascript_specifiers_are_resolved_as_runners_do() {
+    let tree = [
+        "src/gen.ts",
+        "src/util/index.ts",
+        "src/util/deep.tsx",
+        "test/data.json",
+        "test/helper.mjs",
+        "unrelated.ts",
+    ];
+    for (text, expected) in [
+        ("import '../src/gen';\n", vec!["src/gen.ts"]),
+        ("import '../src/gen.js';\n", vec!["src/gen.ts"]),
+        ("import '../src/util';\n", vec!["src/util/index.ts"]),
+        (
+            "export * from '../src/util/deep.jsx';\n",
+            vec!["src/util/deep.tsx"],
+        ),
+        ("import d from './data.json';\n", vec!["test/data.json"]),
+        ("const h = require('./helper');\n", vec!["test/helper.mjs"]),
+        ("import x from '@/gen';\n", vec!["src/gen.ts"]),
+        ("import x from 'src/gen';\n", vec!["src/gen.ts"]),
+        ("import '../../../gen';\n", vec![]),
+        ("import 'react';\n", vec![]),
+    ] {
+        assert_eq!(needed("test/a.test.ts", text, &tree), expected, "{text}");
+    }
+}
