@@ -28,6 +28,7 @@ pub mod digest;
 pub mod forge;
 pub mod gate;
 pub mod git;
+pub mod init;
 pub mod model;
 pub mod publish;
 pub mod render;

@@ -1,12 +1,12 @@
 //! `frostline lock`: writes or verifies the fixture lock from the bytes that git stores.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 
+use super::place::{pinned, replace, target_in, why_not};
 use super::progress::Progress;
 use super::{Outcome, out};
 use crate::config::repo::{self, RepoConfig};
@@ -135,35 +135,6 @@ fn tally(old: &Lock, new: &BTreeMap<String, FileDigest>) -> String {
     )
 }
 
-/// The digest of every fixture; all of them can be pinned, or none is.
-fn pinned(files: &Files, roots: &[String]) -> anyhow::Result<BTreeMap<String, FileDigest>> {
-    let progress = Progress::start("reading the fixtures");
-    let entries = files.below(roots)?;
-    let digests = files.digests(&entries);
-    drop(progress);
-    let mut pinned = BTreeMap::new();
-    for entry in &entries {
-        let path = visible(&entry.path);
-        if let Some(why) = &entry.opaque {
-            bail!(
-                "{path} cannot be pinned: {why}; make it a plain file under plain attributes, or move it out of the fixtures root"
-            );
-        }
-        match digests.get(&entry.id) {
-            Some(Fact::Known(digest)) => {
-                pinned.insert(entry.path.clone(), digest.of_file(entry.lfs).clone());
-            }
-            other => bail!("{path} cannot be pinned: {}", why_not(other)),
-        }
-    }
-    Ok(pinned)
-}
-
-fn why_not(fact: Option<&Fact<BlobDigest>>) -> &str {
-    fact.and_then(Fact::why_not)
-        .unwrap_or("its bytes were not read")
-}
-
 fn verify(files: &Files) -> Outcome {
     let path = lock_path(files)?;
     let lock = match files.read(&path)? {
@@ -279,47 +250,4 @@ fn unread(fact: &BlobFact) -> String {
         BlobFact::Unavailable(why) => why.clone(),
         BlobFact::Content { .. } => "it was read".to_owned(),
     }
-}
-
-/// The lock's file in the work tree. A link on the way could lead out of it.
-fn target_in(root: &Path, path: &str) -> anyhow::Result<PathBuf> {
-    let mut target = root.to_owned();
-    for part in path.split('/') {
-        target.push(part);
-        let is_link = std::fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink());
-        ensure!(
-            !is_link,
-            "{} is a symlink, and the lock is never written through one; put a folder or file there",
-            target.display()
-        );
-    }
-    Ok(target)
-}
-
-/// Writes beside the file and renames, so that it is never there in part.
-fn replace(target: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = target.parent().unwrap_or(target);
-    std::fs::create_dir_all(folder)?;
-    let permissions = std::fs::metadata(target).map(|meta| meta.permissions());
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.flush()?;
-    match permissions {
-        Ok(permissions) => file.as_file().set_permissions(permissions)?,
-        Err(_) => readable_by_all(file.as_file())?,
-    }
-    file.persist(target).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// A temporary file is its owner's alone; a file of a work tree is not.
-#[cfg(unix)]
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_all(_: &std::fs::File) -> std::io::Result<()> {
-    Ok(())
 }

@@ -10,9 +10,11 @@ mod completions;
 mod decide;
 mod demo;
 mod digest;
+mod init;
 mod ledger;
 mod lock;
 mod out;
+mod place;
 mod progress;
 mod schema;
 mod serve;
@@ -42,6 +44,7 @@ Exit status:
   2  the command could not do its work: wrong usage, no repository, unreadable input
 
 Examples:
+  frostline init --dry-run                     what a contract for this repository would be
   frostline check                              HEAD against the upstream default branch
   frostline check --base main --head feature   two revisions of this repository
   frostline check --format json | jq .verdict  for programs; always parses";
@@ -63,6 +66,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Check(check::Args),
     Audit(audit::Args),
     Decide(decide::Args),
@@ -78,6 +82,7 @@ enum Command {
 impl Command {
     fn run(self) -> Outcome {
         match self {
+            Self::Init(args) => init::run(args),
             Self::Check(args) => check::run(args),
             Self::Audit(args) => audit::run(args),
             Self::Decide(args) => decide::run(args),

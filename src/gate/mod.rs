@@ -26,6 +26,7 @@ pub use files::{FileState, file_states};
 use case::Case;
 use findings::Findings;
 use frozen::FrozenRows;
+pub(crate) use prefixes::PrefixIndex;
 use reading::Reading;
 
 use crate::config::repo::Mode;

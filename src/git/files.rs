@@ -9,9 +9,9 @@ use gix::index::entry::{Mode, Stage};
 
 use super::cache::Cache;
 use super::error::{GitError, one_line};
-use super::tree::{Listing, Tree, tree_of};
-use super::{contract, digests, fixtures, open, work_tree};
-use crate::model::{BlobDigest, BlobFact, ContractFile, Fact, FixtureEntry, Layer, Sha};
+use super::tree::{Listing, Tree, sha, tree_of};
+use super::{contract, digests, fixtures, open, parallel, work_tree};
+use crate::model::{BlobDigest, BlobFact, ContractFile, EntryKind, Fact, FixtureEntry, Layer, Sha};
 
 /// The files of one tree of a local repository. What a checkout made of them does not matter.
 pub struct Files {
@@ -112,20 +112,58 @@ impl Files {
         digests
     }
 
+    /// Every entry that is no directory, in no order that matters; paths are lossily decoded.
+    ///
+    /// # Errors
+    /// When a tree cannot be read.
+    pub fn list(&self) -> Result<Vec<FoundFile>, GitError> {
+        let listing = Listing::of(&self.repo, self.tree)?;
+        let files = listing.below(BStr::new("")).map(|(path, leaf)| FoundFile {
+            path: path.to_str_lossy().into_owned(),
+            kind: leaf.kind,
+            id: sha(leaf.id),
+        });
+        Ok(files.collect())
+    }
+
+    /// Calls `work` with the bytes of each item's blob, on every core; the results are in the order of
+    /// the items, and say of each whether its blob could be read.
+    pub fn map_bytes<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        id: impl Fn(&T) -> &Sha + Sync,
+        work: impl Fn(&T, &[u8]) -> R + Sync,
+    ) -> Vec<Result<R, GitError>> {
+        parallel::map(&self.repo, items, |repo, item| {
+            Ok(work(item, &bytes_of(repo, id(item))?))
+        })
+    }
+
     /// The bytes of a blob.
     ///
     /// # Errors
     /// When the object cannot be read.
     pub fn bytes(&self, id: &Sha) -> Result<Vec<u8>, GitError> {
-        let unreadable = |why: String| GitError::object(format!("blob {id}"), why);
-        let object = ObjectId::from_hex(id.as_str().as_bytes())
-            .map_err(|error| unreadable(error.to_string()))?;
-        let blob = self
-            .repo
-            .find_blob(object)
-            .map_err(|error| unreadable(one_line(error)))?;
-        Ok(blob.detach().data)
+        bytes_of(&self.repo, id)
     }
+}
+
+/// A file of the listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    pub path: String,
+    pub kind: EntryKind,
+    pub id: Sha,
+}
+
+fn bytes_of(repo: &gix::Repository, id: &Sha) -> Result<Vec<u8>, GitError> {
+    let unreadable = |why: String| GitError::object(format!("blob {id}"), why);
+    let object = ObjectId::from_hex(id.as_str().as_bytes())
+        .map_err(|error| unreadable(error.to_string()))?;
+    let blob = repo
+        .find_blob(object)
+        .map_err(|error| unreadable(one_line(error)))?;
+    Ok(blob.detach().data)
 }
 
 /// The tree that a commit of the index would have; kept in memory.

@@ -28,5 +28,5 @@ mod write_set;
 
 pub use audit::audit;
 pub use error::GitError;
-pub use files::Files;
+pub use files::{Files, FoundFile};
 pub use gather::{Head, Request, gather};

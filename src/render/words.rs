@@ -274,10 +274,10 @@ fn audit_sentence(verdict: Verdict, by: &str) -> String {
 
 /// What a repository that has not opted in can do; three lines of Markdown without list markers.
 pub const HOW_TO_START: [&str; 3] = [
-    "Write `.github/frostline.yml` with the line `version: 1`, and `mode: observe` while you try it.",
-    "Write `test/contract/hunk-map.json` and `test/contract/flake-freeze.json`, and make \
-     `test/contract/fixtures.lock.json` with `frostline lock write`.",
-    "Merge these files into the default branch; `docs/configuration.md` describes them.",
+    "Run `frostline init` in a clone: it proposes the contract from what the repository holds, \
+     with `mode: observe`, which blocks nothing.",
+    "Read the proposal, above all the map in `test/contract/hunk-map.json`, and commit it.",
+    "Merge it into the default branch; `docs/configuration.md` describes each file.",
 ];
 
 /// The findings that say something: none where nobody has opted in and the patch does not either.

@@ -519,6 +519,7 @@ fn every_command_explains_itself() {
         "decide",
         "demo",
         "digest",
+        "init",
         "ledger",
         "ledger validate",
         "lock",

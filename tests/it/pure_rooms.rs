@@ -10,6 +10,7 @@ const PURE: &[&str] = &[
     "src/digest",
     "src/render",
     "src/source",
+    "src/init",
     "src/publish/plan.rs",
 ];
 

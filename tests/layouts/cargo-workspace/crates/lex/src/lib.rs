@@ -1,0 +1,4 @@
+pub mod escape;
+mod token;
+
+pub use token::Token;

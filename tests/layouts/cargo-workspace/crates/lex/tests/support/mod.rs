@@ -1,0 +1,3 @@
+pub fn words() -> &'static str {
+    "[a-z]+"
+}

@@ -1,0 +1,3 @@
+fn main() {
+    println!("{}", tiny_lex::Token("a".into()).text());
+}

@@ -1,0 +1,5 @@
+package codec
+
+func Read(text string) []byte {
+	return []byte(text)
+}

@@ -1,0 +1,5 @@
+package codec
+
+func Write(data []byte) string {
+	return string(data)
+}

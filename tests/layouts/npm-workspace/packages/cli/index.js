@@ -1,0 +1,3 @@
+const { encode } = require("@acme/core");
+
+module.exports.run = (text) => encode(text);

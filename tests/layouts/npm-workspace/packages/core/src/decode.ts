@@ -1,0 +1,3 @@
+export function decode(text: string): string {
+  return decodeURIComponent(text);
+}

@@ -1,0 +1,3 @@
+export function encode(text: string): string {
+  return encodeURIComponent(text);
+}

@@ -1,0 +1,2 @@
+def load(text):
+    return [int(part) for part in text.split()]

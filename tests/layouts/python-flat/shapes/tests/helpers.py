@@ -1,0 +1,1 @@
+SIDES = range(10)

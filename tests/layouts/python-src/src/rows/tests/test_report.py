@@ -1,0 +1,5 @@
+from rows.report import report
+
+
+def test_report():
+    assert report([]) == "0 rows"

@@ -1,0 +1,2 @@
+def write(rows):
+    return "\n".join(",".join(row) for row in rows)
