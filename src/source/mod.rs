@@ -5,6 +5,7 @@
 //! broken, never empty. Where a text may or may not run a test, the test counts as disabled.
 
 mod find;
+mod go;
 mod items;
 mod javascript;
 mod level;
@@ -63,6 +64,7 @@ impl Language {
             "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
             "ts" | "mts" | "cts" => Self::TypeScript,
             "tsx" => Self::Tsx,
+            "go" => Self::Go,
             _ => return None,
         })
     }
@@ -159,6 +161,6 @@ fn facts_of(language: Language, syntax: &Syntax<'_>) -> Result<Facts, u32> {
         Language::Python => python::read(syntax),
         Language::Rust => rust::read(syntax),
         Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::read(syntax),
-        _ => Err(1),
+        Language::Go => go::read(syntax),
     }
 }

@@ -3,6 +3,7 @@
 //! Over-approximate when in doubt: a file too many makes a test local, one too few could pass a patch
 //! that changes what a test asserts.
 
+mod go;
 mod javascript;
 mod python;
 mod rust;
@@ -37,7 +38,7 @@ pub fn needs(
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             javascript::add(&mut found, path, facts);
         }
-        _ => {}
+        Language::Go => go::add(&mut found, path, facts),
     }
     found.paths.remove(path);
     found.paths.into_iter().collect()

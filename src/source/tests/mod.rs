@@ -1,5 +1,6 @@
 //! What every language's reader keeps, and helpers for the tables of each.
 
+mod go;
 mod javascript;
 mod needs;
 mod python;
@@ -72,6 +73,7 @@ fn languages_go_by_extension() {
         ("x.jsx", Some(Language::JavaScript)),
         ("x.d.ts", Some(Language::TypeScript)),
         ("x.tsx", Some(Language::Tsx)),
+        ("x_test.go", Some(Language::Go)),
         ("py", None),
         ("a.py/b", None),
         ("x.rb", None),
@@ -96,6 +98,11 @@ fn node_ids_are_split_as_their_language_writes_them() {
             None,
         ),
         ("a.test.ts::reads [x]", vec!["reads [x]"], None),
+        (
+            "p/x_test.go::TestX::an empty one",
+            vec!["TestX", "an_empty_one"],
+            None,
+        ),
     ] {
         let node: NodeId = id.parse().expect("a node id");
         let expected = names.into_iter().map(str::to_owned).collect::<Vec<_>>();
@@ -109,13 +116,7 @@ fn node_ids_are_split_as_their_language_writes_them() {
 
 #[test]
 fn what_is_no_text_is_broken() {
-    for language in [
-        Language::Python,
-        Language::Rust,
-        Language::JavaScript,
-        Language::TypeScript,
-        Language::Tsx,
-    ] {
+    for language in Language::ALL {
         assert_eq!(read(language, b"\xff\xfe").broken, Some(1));
         assert_eq!(read(language, b"x\0").broken, Some(1));
         assert_eq!(read(language, b"\n\n((((").broken, Some(3), "{language:?}");

@@ -197,3 +197,29 @@ fn javascript_specifiers_are_resolved_as_runners_do() {
         assert_eq!(needed("test/a.test.ts", text, &tree), expected, "{text}");
     }
 }
+
+#[test]
+fn go_packages_are_directories() {
+    let tree = [
+        "p/b_test.go",
+        "p/p.go",
+        "internal/testutil/gen.go",
+        "internal/testutil/gen_test.go",
+        "testutil/other.go",
+        "q/q_test.go",
+    ];
+    let text = "package p\n\nimport \"example.com/m/internal/testutil\"\n";
+    assert_eq!(
+        needed("p/a_test.go", text, &tree),
+        [
+            "internal/testutil/gen.go",
+            "internal/testutil/gen_test.go",
+            "p/b_test.go"
+        ]
+    );
+    let text = "package p\n\nimport \"../q\"\n";
+    assert_eq!(
+        needed("p/a_test.go", text, &tree),
+        ["p/b_test.go", "q/q_test.go"]
+    );
+}
