@@ -274,10 +274,9 @@ fn audit_sentence(verdict: Verdict, by: &str) -> String {
 
 /// What a repository that has not opted in can do; three lines of Markdown without list markers.
 pub const HOW_TO_START: [&str; 3] = [
-    "Run `frostline init` in a clone: it proposes the contract from what the repository holds, \
-     with `mode: observe`, which blocks nothing.",
+    "Run `frostline init` in a clone: it proposes a contract that observes, and blocks nothing.",
     "Read the proposal, above all the map in `test/contract/hunk-map.json`, and commit it.",
-    "Merge it into the default branch; `docs/configuration.md` describes each file.",
+    "Merge it into the default branch; `docs/first-use.md` tells the rest.",
 ];
 
 /// The findings that say something: none where nobody has opted in and the patch does not either.

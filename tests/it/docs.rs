@@ -142,6 +142,102 @@ fn rules_md_lists_every_rule_in_order_with_its_effect() {
     assert_eq!(listed, rules);
 }
 
+/// A sentence without its line breaks, as the documentation writes it: capital, full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).chain(['.']).collect()
+}
+
+#[test]
+fn rules_md_gives_each_rule_its_why_an_example_and_a_fix() {
+    let text = read("docs/rules.md");
+    let table: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    let mut sections = text.split("\n### ").skip(1);
+    for (rule, row) in Rule::ALL.iter().zip(table) {
+        let about = frostline::render::about(*rule);
+        assert!(row.contains(&format!(" | {} | ", about.when)), "{row}");
+        let section = sections
+            .next()
+            .unwrap_or_else(|| panic!("no section for {rule}"));
+        let paragraphs: Vec<String> = section
+            .split("\n\n")
+            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+            .take(4)
+            .collect();
+        let [name, why, example, fix] = paragraphs.as_slice() else {
+            panic!("{rule}: {section}");
+        };
+        assert_eq!(*name, format!("`{rule}`"));
+        assert_eq!(*why, format!("**Why.** {}", sentence(about.why)));
+        assert!(
+            example.starts_with("**Example.** ") && example.len() > 40,
+            "{example}"
+        );
+        assert_eq!(*fix, format!("**Fix.** {}", sentence(about.fix)));
+    }
+    assert_eq!(sections.next(), None, "a section of no rule");
+}
+
+/// `--help` of every command, those with commands of their own before these.
+fn reference(command: &[String], helps: &mut Helps, into: &mut String) {
+    let help = helps.of(command).expect("a command").to_owned();
+    if !command.is_empty() {
+        let name = command.join(" ");
+        into.push_str(&format!(
+            "\n### `frostline {name}`\n\n```text\n{}\n```\n",
+            help.trim_end()
+        ));
+    }
+    let commands = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    for line in commands.lines().take_while(|line| line.starts_with("  ")) {
+        let mut below = command.to_vec();
+        below.extend(line.split_whitespace().next().map(str::to_owned));
+        reference(&below, helps, into);
+    }
+}
+
+/// `FROSTLINE_UPDATE_DOCS=1 cargo test --test it docs::` writes it anew.
+#[test]
+fn command_line_md_holds_the_help_of_every_command() {
+    const PAGE: &str = "docs/command-line.md";
+    let text = read(PAGE);
+    let begin = text.find("\n### `frostline ").unwrap_or(text.len());
+    let mut expected = text[..begin].to_owned();
+    reference(&[], &mut Helps::default(), &mut expected);
+    let expected: String = expected
+        .lines()
+        .flat_map(|line| [line.trim_end(), "\n"])
+        .collect();
+    if std::env::var_os("FROSTLINE_UPDATE_DOCS").is_some() {
+        std::fs::write(root().join(PAGE), &expected).expect("a written page");
+    } else {
+        assert!(
+            text == expected,
+            "{PAGE} is not what --help prints; FROSTLINE_UPDATE_DOCS=1 writes it anew"
+        );
+    }
+    assert!(
+        expected.matches("\n### `frostline ").count() >= 12,
+        "too few commands"
+    );
+}
+
+#[test]
+fn every_page_of_the_documentation_is_linked_from_the_readme() {
+    let readme = read("README.md");
+    let mut paths = Vec::new();
+    files(&root().join("docs"), "md", &mut paths);
+    for path in paths {
+        let page = path.strip_prefix(root()).expect("below the root");
+        let link = format!("]({})", page.display());
+        assert!(readme.contains(&link), "no link to {}", page.display());
+    }
+}
+
 #[test]
 fn the_two_commands_of_the_readme_are_those_that_ci_runs() {
     let readme = read("README.md");
