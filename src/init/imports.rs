@@ -105,10 +105,15 @@ impl<'a> Resolver<'a> {
                 Hit::Package { first, dir } => whole.push((first, dir)),
             }
         }
-        // A file that only passes names on is no reason to look no further.
-        let is_precise = targets.files.iter().any(|path| !is_passage(path));
-        if !is_precise {
-            for (first, dir) in &whole {
+        let precise: Vec<String> = targets
+            .files
+            .iter()
+            .filter(|path| !is_passage(path))
+            .cloned()
+            .collect();
+        for (first, dir) in &whole {
+            // A file that only passes names on is no reason to look no further.
+            if !precise.iter().any(|path| inside(path, dir).is_some()) {
                 self.package(file, first, dir, &mut targets);
             }
         }

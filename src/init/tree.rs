@@ -155,9 +155,15 @@ pub fn above(path: &str) -> impl Iterator<Item = &str> {
 /// Whether a directory above the file says that it is no production code: documentation, examples,
 /// tests, what others wrote, and hidden directories.
 pub fn is_aside(path: &str) -> bool {
-    parent(path)
-        .split('/')
-        .any(|part| part.starts_with('.') || ASIDE.binary_search(&part).is_ok())
+    parent(path).split('/').any(|part| {
+        let word = part.replace('-', "_");
+        part.starts_with('.')
+            || word.starts_with("test_")
+            || ["_test", "_tests", "_examples"]
+                .iter()
+                .any(|end| word.ends_with(end))
+            || ASIDE.binary_search(&part).is_ok()
+    })
 }
 
 #[cfg(test)]
@@ -189,6 +195,7 @@ mod tests {
     #[test]
     fn examples_and_hidden_directories_are_aside() {
         assert!(is_aside("examples/a.py") && is_aside("a/.x/b.go") && is_aside("p/tests/x.py"));
+        assert!(is_aside("typing-examples/a.py") && is_aside("test-cases/src/lib.rs"));
         assert!(!is_aside("examples.py") && !is_aside("pkg/build.py") && !is_aside("a/b.py"));
     }
 }

@@ -372,3 +372,38 @@ fn without_anything_staged_or_a_work_tree_it_says_what_to_do() {
     let why = refused(&repo);
     assert!(why.contains("a bare repository has no work tree"), "{why}");
 }
+
+#[test]
+fn cargo_workspace() {
+    let repo = repository("cargo-workspace");
+    assert_proposed!("cargo_workspace", repo);
+    opt_in(&repo);
+    assert_passes(&repo, "crates/lex/src/token.rs");
+    assert_unmapped(&repo, "tool/src/main.rs");
+    let (verdict, rules) = verdict_on(&repo, "crates/lex/tests/support/mod.rs");
+    assert_eq!((verdict, rules), (Verdict::Pass, vec![Rule::TestChanged]));
+}
+
+#[test]
+fn npm_workspace() {
+    let repo = repository("npm-workspace");
+    assert_proposed!("npm_workspace", repo);
+    opt_in(&repo);
+    assert_passes(&repo, "packages/core/src/encode.ts");
+    assert_passes(&repo, "packages/cli/index.js");
+    let (verdict, rules) = verdict_on(&repo, "packages/core/test/encode.test.ts");
+    assert_eq!(
+        (verdict, rules),
+        (Verdict::HumanReview, vec![Rule::PropertyChanged])
+    );
+}
+
+#[test]
+fn go_module() {
+    let repo = repository("go-module");
+    assert_proposed!("go_module", repo);
+    opt_in(&repo);
+    assert_passes(&repo, "ring.go");
+    assert_passes(&repo, "internal/codec/read.go");
+    assert_unmapped(&repo, "store/store.go");
+}

@@ -6,53 +6,48 @@ use super::{FURTHEST, Hit, Resolver, is_passage};
 use crate::init::layout::{NodePackage, script};
 use crate::init::properties::PropertyFile;
 use crate::init::tree::{inside, join, parent};
-use crate::model::Import;
+
+/// A file that passes on no more files than this stands for all of them.
+const CLEAR_FILES: usize = 6;
 
 impl Resolver<'_> {
     pub(super) fn node(&self, file: &PropertyFile) -> BTreeSet<Hit> {
         let mut hits = BTreeSet::new();
         for import in &file.imports {
             if let Some(path) = self.node_path(&file.path, &import.target) {
-                self.node_file(path, import, &mut hits, FURTHEST);
+                self.node_file(path, &mut hits, FURTHEST);
             }
         }
         hits
     }
 
     /// A file, or what it takes from others when it only passes names on or helps tests.
-    fn node_file(&self, path: String, import: &Import, hits: &mut BTreeSet<Hit>, left: usize) {
+    fn node_file(&self, path: String, hits: &mut BTreeSet<Hit>, left: usize) {
         let is_production = self.is_production(&path);
         if is_production && !is_passage(&path) {
             hits.insert(Hit::File(path));
             return;
         }
-        let facts = self.facts(&path);
-        let imports = facts.iter().flat_map(|facts| &facts.imports);
-        let wanted = |inner: &&Import| {
-            !is_production
-                || inner.names.is_empty()
-                || inner.names.iter().any(|name| import.names.contains(name))
-        };
-        let mut found = false;
-        if left > 0 {
-            for inner in imports.filter(wanted) {
-                if let Some(next) = self
-                    .node_path(&path, &inner.target)
-                    .filter(|next| *next != path)
-                {
-                    found = true;
-                    self.node_file(next, inner, hits, left - 1);
-                }
+        let facts = self.facts(&path).filter(|_| left > 0);
+        let mut inner = BTreeSet::new();
+        for further in facts.iter().flat_map(|facts| &facts.imports) {
+            let next = self.node_path(&path, &further.target);
+            if let Some(next) = next.filter(|next| *next != path) {
+                self.node_file(next, &mut inner, left - 1);
             }
         }
-        if is_production {
-            match found {
-                true => hits.insert(Hit::File(path)),
-                false => hits.insert(Hit::Package {
-                    dir: parent(&path).to_owned(),
-                    first: path,
-                }),
-            };
+        // Which of many is meant, the import does not say.
+        let is_clear = (1..=CLEAR_FILES).contains(&inner.len());
+        if !is_production {
+            hits.extend(inner);
+        } else if is_clear {
+            hits.extend(inner);
+            hits.insert(Hit::File(path));
+        } else {
+            hits.insert(Hit::Package {
+                dir: parent(&path).to_owned(),
+                first: path,
+            });
         }
     }
 

@@ -68,6 +68,7 @@ impl Resolver<'_> {
     /// A module file of tests: what it imports is what they need.
     fn rust_support(&self, from: &str, module: &str, hits: &mut BTreeSet<Hit>, left: usize) {
         let dir = parent(from);
+        let module = module.replace("::", "/");
         let candidates = [format!("{module}.rs"), format!("{module}/mod.rs")];
         let found = candidates
             .iter()
