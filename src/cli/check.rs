@@ -9,7 +9,6 @@ use clap::ValueEnum;
 use super::Outcome;
 use super::progress::Progress;
 use super::verdict::Shown;
-use crate::gate;
 use crate::git;
 use crate::model::{Author, AuthorKind, Snapshot};
 
@@ -90,7 +89,7 @@ impl AuthorOption {
 
 pub fn run(args: Args) -> Outcome {
     let progress = Progress::start("reading the repository");
-    let snapshot = git::gather(&git::Request {
+    let (snapshot, decision) = git::judge(&git::Request {
         repo: args.repo,
         base: args.base,
         head: head(&args.head),
@@ -101,7 +100,6 @@ pub fn run(args: Args) -> Outcome {
     if let Some(path) = &args.snapshot_out {
         write(path, &snapshot)?;
     }
-    let decision = gate::decide(&snapshot);
     drop(progress);
     args.shown.show(decision)
 }

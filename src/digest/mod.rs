@@ -5,6 +5,7 @@
 
 mod lfs;
 mod pieces;
+mod sha256;
 
 pub use pieces::{Pieces, pieces};
 
@@ -24,7 +25,7 @@ pub fn blob(bytes: &[u8]) -> BlobDigest {
     let lf_sha256 =
         (is_text && memchr::memmem::find(bytes, b"\r\n").is_some()).then(|| sha256_with_lf(bytes));
     BlobDigest {
-        sha256: FileDigest::from_bytes(Sha256::digest(bytes).into()),
+        sha256: FileDigest::from_bytes(sha256::of(bytes)),
         lf_sha256,
         lfs_oid: lfs::pointer_oid(bytes),
     }

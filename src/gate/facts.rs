@@ -12,7 +12,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::classes::{Classifier, is_code};
 use super::reading::Reading;
 use crate::config::repo::{self, RepoConfig};
-use crate::model::{BlobFact, Change, Class, ContractFile, EntryKind, Layer, NodeId, TreeFacts};
+use crate::model::{
+    BlobFact, Change, Class, ContractFile, Decision, EntryKind, Layer, NodeId, Snapshot, TreeFacts,
+};
 
 /// A file of the merged tree. Listings are sorted by path bytes and hold no directories.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +66,11 @@ impl Plan {
         let reading = Reading::new(contract);
         let classes = reading.classifier();
         Self { reading, classes }
+    }
+
+    /// [`super::decide`] with the contract that this plan was made from, read once for both.
+    pub fn decide(&self, snapshot: &Snapshot) -> Decision {
+        super::decide_by(&self.reading, &self.classes, snapshot)
     }
 
     /// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged
@@ -182,6 +189,7 @@ impl Plan {
     /// Fills in [`Change::collides_with`]; one pass over the listing (protocol 5.2, `path-collision`).
     pub fn note_collisions(&self, write_set: &mut [Change], listing: &[Listed<'_>]) {
         let mut wanted: HashMap<String, Vec<Spelling>> = HashMap::new();
+        let mut folded = String::new();
         for (position, change) in write_set.iter().enumerate() {
             if change.merged.is_none() {
                 continue;
@@ -191,7 +199,8 @@ impl Plan {
                     prefix: prefix.to_owned(),
                     position,
                 };
-                wanted.entry(folded(prefix)).or_default().push(spelling);
+                fold_into(&mut folded, prefix);
+                wanted.entry(folded.clone()).or_default().push(spelling);
             }
         }
         if wanted.is_empty() {
@@ -199,7 +208,8 @@ impl Plan {
         }
         let mut found: Vec<Option<String>> = vec![None; write_set.len()];
         let mut look_at = |path: &str| {
-            for spelling in wanted.get(&folded(path)).into_iter().flatten() {
+            fold_into(&mut folded, path);
+            for spelling in wanted.get(&folded).into_iter().flatten() {
                 if spelling.prefix != path && found[spelling.position].is_none() {
                     found[spelling.position] = Some(path.to_owned());
                 }
@@ -240,23 +250,25 @@ fn directories_and_self(path: &str) -> impl Iterator<Item = &str> {
         .chain(std::iter::once(path))
 }
 
-/// What a path becomes on file systems that do not tell spellings apart: per component NFKC, case
-/// folded, trailing dots and spaces dropped, `\` as `/`.
-fn folded(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    let fold = |part: &str| {
+/// Writes to `folded` what a path becomes on file systems that do not tell spellings apart: per component
+/// NFKC, case folded, trailing dots and spaces dropped, `\` as `/`.
+fn fold_into(folded: &mut String, path: &str) {
+    folded.clear();
+    for (number, part) in path.split(['/', '\\']).enumerate() {
+        if number > 0 {
+            folded.push('/');
+        }
+        let start = folded.len();
         if part.is_ascii() {
-            part.to_ascii_lowercase()
+            folded.push_str(part);
+            folded[start..].make_ascii_lowercase();
         } else {
             let normal: String = part.nfkc().collect();
-            let folded = default_case_fold_str(&normal);
-            folded.nfkc().collect()
+            folded.extend(default_case_fold_str(&normal).nfkc());
         }
-    };
-    path.split('/')
-        .map(|part| fold(part).trim_end_matches(['.', ' ']).to_owned())
-        .collect::<Vec<_>>()
-        .join("/")
+        let kept = folded[start..].trim_end_matches(['.', ' ']).len();
+        folded.truncate(start + kept);
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod tests;
 pub use files::{FileState, file_states};
 
 use case::Case;
+use classes::Classifier;
 use findings::Findings;
 use frozen::FrozenRows;
 pub(crate) use prefixes::PrefixIndex;
@@ -37,9 +38,11 @@ use crate::model::{
 
 /// Evaluates every rule of protocol 5.2 on `snapshot`.
 pub fn decide(snapshot: &Snapshot) -> Decision {
-    let reading = Reading::new(&snapshot.contract);
-    let classes = reading.classifier();
-    let case = Case::new(snapshot, &reading, &classes);
+    facts::Plan::new(&snapshot.contract).decide(snapshot)
+}
+
+fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> Decision {
+    let case = Case::new(snapshot, reading, classes);
     let mut findings = Findings::new(&case);
     rules::undetermined::check(&case, &mut findings);
     rules::contract::check(&case, &mut findings);

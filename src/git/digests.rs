@@ -7,11 +7,9 @@ use gix::ObjectId;
 use super::cache::Cache;
 use super::error::one_line;
 use super::gather::stats;
+use super::open::LARGEST_OBJECT;
 use super::parallel;
 use crate::model::{BlobDigest, Fact, FixtureEntry, Sha, Stats};
-
-/// Larger blobs are not read into memory; bytes.
-const LARGEST: u64 = 512 * 1024 * 1024;
 
 /// The digest of every regular fixture that is not opaque, and what it cost.
 pub(super) fn of(
@@ -76,13 +74,14 @@ fn in_pack_order<'a>(repo: &gix::Repository, ids: Vec<&'a Sha>) -> Vec<(ObjectId
 
 /// Digest and size of a blob, or why it could not be had.
 fn read(repo: &gix::Repository, id: ObjectId) -> Result<(BlobDigest, u64), String> {
-    let header = repo.find_header(id).map_err(one_line)?;
-    if header.size() > LARGEST {
-        return Err(format!(
-            "it has {} bytes, more than the {LARGEST} that are read; keep it in Git LFS",
-            header.size()
-        ));
-    }
-    let blob = repo.find_blob(id).map_err(one_line)?;
-    Ok((crate::digest::blob(&blob.data), header.size()))
+    let blob = repo
+        .find_blob(id)
+        .map_err(|error| match repo.find_header(id) {
+            Ok(header) if header.size() > LARGEST_OBJECT => format!(
+                "it has {} bytes, more than the {LARGEST_OBJECT} that are read; keep it in Git LFS",
+                header.size()
+            ),
+            _ => one_line(error),
+        })?;
+    Ok((crate::digest::blob(&blob.data), blob.data.len() as u64))
 }

@@ -14,7 +14,10 @@ use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
 use super::{contract, digests, fixtures, history, open, work_tree};
 use crate::gate::facts;
-use crate::model::{Author, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
+use crate::model::{Author, Decision, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
+
+/// Objects kept in memory while gathering; bytes.
+const TREE_CACHE: usize = 16 * 1024 * 1024;
 
 /// What to judge: one patch in a local repository.
 #[derive(Debug, Clone)]
@@ -52,8 +55,24 @@ impl From<&str> for Head {
 /// When there is nothing to judge: no repository, an unknown revision, too shallow a history, a tree
 /// or a commit that cannot be read. A merge conflict is a fact in the Snapshot.
 pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
+    gather_by_plan(request).map(|(snapshot, _)| snapshot)
+}
+
+/// [`gather`] and [`crate::gate::decide`], with the contract read only once.
+///
+/// # Errors
+/// Those of [`gather`].
+pub fn judge(request: &Request) -> Result<(Snapshot, Decision), GitError> {
+    let (snapshot, plan) = gather_by_plan(request)?;
+    let decision = plan.decide(&snapshot);
+    Ok((snapshot, decision))
+}
+
+fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError> {
     let started = Instant::now();
     let mut repo = open::open(&request.repo)?;
+    // Each tree is read by several steps.
+    repo.object_cache_size_if_unset(TREE_CACHE);
     let base = open::base(&repo, request.base.as_deref())?;
     let (head, subject) = match &request.head {
         Head::Revision(revision) => (open::commit(&repo, revision)?, Subject::Patch),
@@ -119,7 +138,7 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         None => not_known(&merged),
     };
     stats.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Snapshot {
+    let snapshot = Snapshot {
         schema: SNAPSHOT_SCHEMA.to_owned(),
         repository: open::repository_name(&repo),
         branch: base.branch,
@@ -138,7 +157,8 @@ pub fn gather(request: &Request) -> Result<Snapshot, GitError> {
         digests,
         tree,
         stats,
-    })
+    };
+    Ok((snapshot, plan))
 }
 
 /// The merged tree's id, or why there is none.

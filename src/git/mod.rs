@@ -29,4 +29,4 @@ mod write_set;
 pub use audit::audit;
 pub use error::GitError;
 pub use files::{Files, FoundFile};
-pub use gather::{Head, Request, gather};
+pub use gather::{Head, Request, gather, judge};

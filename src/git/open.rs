@@ -12,6 +12,11 @@ use gix::open::{Permissions, permissions};
 
 use super::error::{GitError, one_line};
 
+/// Larger objects are not read into memory; bytes.
+pub(super) const LARGEST_OBJECT: u64 = 512 * 1024 * 1024;
+/// Decompressed bases of deltas are kept up to so many bytes, by each thread.
+const DELTA_BASES: usize = 16 * 1024 * 1024;
+
 /// Opens the repository that holds `folder`. Objects that are written afterwards stay in memory.
 ///
 /// A repository of another owner is read as well: unlike git, nothing here runs what a repository
@@ -53,6 +58,8 @@ fn open_with(folder: &Path, permissions: Permissions) -> Result<gix::Repository,
                 path: folder.to_owned(),
             })?;
     refuse_sha256(&git_dir)?;
+    // Without a limit of our own, a repository that is not trusted whole gets one of 16 MiB.
+    let limit = format!("gitoxide.objects.allocLimit={LARGEST_OBJECT}");
     let options = gix::open::Options::isolated()
         .permissions(permissions)
         .with(gix::sec::Trust::Reduced)
@@ -60,6 +67,7 @@ fn open_with(folder: &Path, permissions: Permissions) -> Result<gix::Repository,
         .config_overrides([
             "gitoxide.objects.noReplace=true",
             "core.useReplaceRefs=false",
+            &limit,
         ]);
     let repository = options.open(&git_dir).map_err(|error| GitError::Open {
         path: git_dir.clone(),
@@ -69,6 +77,11 @@ fn open_with(folder: &Path, permissions: Permissions) -> Result<gix::Repository,
     repository.objects.ignore_replacements = true;
     // Places of objects in their packs are asked for, and stay what they are.
     repository.objects.prevent_pack_unload();
+    repository.objects.set_pack_cache(|| {
+        Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(
+            DELTA_BASES,
+        ))
+    });
     Ok(repository)
 }
 

@@ -17,8 +17,11 @@ pub(super) fn map<T: Sync, R: Send>(
 ) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cores.min(items.len().div_ceil(BATCH));
+    // Each blob is read once; a cache would only copy it.
+    let mut own = repo.clone();
+    own.object_cache_size(None);
     if threads <= 1 {
-        return items.iter().map(|item| work(repo, item)).collect();
+        return items.iter().map(|item| work(&own, item)).collect();
     }
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(items.len().div_ceil(BATCH)));
@@ -39,11 +42,11 @@ pub(super) fn map<T: Sync, R: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            let own = repo.clone();
+            let other = own.clone();
             let run = &run;
-            scope.spawn(move || run(&own));
+            scope.spawn(move || run(&other));
         }
-        run(repo);
+        run(&own);
     });
     let mut batches = found
         .into_inner()

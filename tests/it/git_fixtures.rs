@@ -322,3 +322,21 @@ fn linked_worktrees_share_the_cache() {
     request.cache = true;
     assert_eq!(gather(&request).stats.fixtures_hashed, 0);
 }
+
+#[test]
+fn a_fixture_of_many_megabytes_is_hashed_loose_and_packed() {
+    let bytes = vec![b'a'; 20 * 1024 * 1024];
+    let repo = with_files(&[("tests/fixtures/large.txt", &bytes)]);
+    let mut request = request(&repo);
+    request.cache = false;
+    let digest = |request| {
+        let snapshot = gather(request);
+        let id = &fixtures(&snapshot)[0].id;
+        let known = snapshot.digests[id].known().expect("a digest");
+        known.sha256.as_str().to_owned()
+    };
+    let expected = hex::encode(Sha256::digest(&bytes));
+    assert_eq!(digest(&request), expected, "loose");
+    repo.git(&["repack", "-adq"]);
+    assert_eq!(digest(&request), expected, "packed");
+}

@@ -8,6 +8,12 @@ fn config(text: &str) -> BlobFact {
     }
 }
 
+fn folded(path: &str) -> String {
+    let mut folded = "left over".to_owned();
+    fold_into(&mut folded, path);
+    folded
+}
+
 #[test]
 fn any_of_configuration_lock_freezes_map_and_ledger_opts_in() {
     assert!(!is_opted_in(&BlobFact::Absent, |_| false));
