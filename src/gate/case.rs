@@ -9,7 +9,8 @@ use crate::contract::freezes::Freezes;
 use crate::contract::lock::Lock;
 use crate::contract::map::HunkMap;
 use crate::model::{
-    AuthorKind, Change, ChangeStatus, Class, Layer, Rule, Snapshot, Subject, TreeFacts,
+    AuthorKind, Change, ChangeStatus, Class, Layer, Only, Rule, Snapshot, Sources, Subject,
+    TreeFacts,
 };
 
 /// A path of the write-set with its class.
@@ -52,11 +53,12 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     pub fn new(snapshot: &'a Snapshot, reading: &'a Reading, classes: &'a Classifier) -> Self {
         let changes = snapshot.write_set.known().map_or(&[][..], Vec::as_slice);
+        let edited = edited_properties(snapshot);
         let mut touched: Vec<Touched<'_>> = changes
             .iter()
             .map(|change| Touched {
                 change,
-                class: classes.classify(&change.path),
+                class: class_of(change, classes, &edited),
             })
             .collect();
         touched.sort_by(|a, b| a.change.path.cmp(&b.change.path));
@@ -84,6 +86,11 @@ impl<'a> Case<'a> {
     /// One commit is judged by itself: nothing in it is new, and no test is of the patch.
     pub fn is_audit(&self) -> bool {
         self.snapshot.subject == Subject::Audit
+    }
+
+    /// What the sources say; `None` when there is no merged tree.
+    pub fn sources(&self) -> Option<&'a Sources> {
+        self.snapshot.sources.known()
     }
 
     pub fn is_agent(&self) -> bool {
@@ -149,5 +156,30 @@ impl<'a> Case<'a> {
             *counts.entry(touched.class).or_default() += 1;
         }
         counts
+    }
+}
+
+/// Files of listed properties whose own text is not what the base tip has.
+fn edited_properties(snapshot: &Snapshot) -> BTreeSet<&str> {
+    let properties = snapshot.sources.known().into_iter();
+    let edited = properties
+        .flat_map(|sources| &sources.properties)
+        .filter(|(_, fact)| !fact.unchanged);
+    edited
+        .map(|(id, _)| id.split_once("::").map_or(id.as_str(), |(path, _)| path))
+        .collect()
+}
+
+/// The class of a change: that of its path, unless its bytes show that it touches less (protocol
+/// section 2, orders 4 and 7).
+fn class_of(change: &Change, classes: &Classifier, edited: &BTreeSet<&str>) -> Class {
+    let path = change.path.as_str();
+    match (classes.classify(path), change.only) {
+        (Class::Harness, Some(Only::OtherKeys)) if !classes.is_configured_harness(path) => {
+            Class::Other
+        }
+        (Class::Production, Some(Only::TestItems)) if edited.contains(path) => Class::Property,
+        (Class::Production, Some(Only::TestItems)) => Class::Test,
+        (class, _) => class,
     }
 }

@@ -11,7 +11,7 @@ use crate::model::{Class, Layer};
 /// Built-in globs of class property.
 pub const PROPERTIES: &[&str] = &["tests/properties/**"];
 
-/// What decides how or whether tests run. Manifests are harness whole.
+/// What decides how or whether tests run. Manifests are harness by key (see [`super::manifest`]).
 pub const HARNESS: &[&str] = &[
     "**/conftest.py",
     "pytest.ini",
@@ -209,6 +209,7 @@ pub struct Classifier {
     properties: GlobList,
     inline_properties: GlobList,
     harness: GlobList,
+    configured_harness: GlobList,
     golden: GlobList,
     tests: GlobList,
     test_dirs: GlobList,
@@ -243,6 +244,7 @@ impl Classifier {
             properties: list(property_globs(config)),
             inline_properties: list(globs(&[], &paths.inline_properties)),
             harness: list(globs(HARNESS, &paths.harness)),
+            configured_harness: list(globs(&[], &paths.harness)),
             golden: list(globs(GOLDEN, &paths.golden)),
             tests: list(globs(TESTS_BY_NAME, &paths.tests)),
             test_dirs: list(TEST_DIRS.to_vec()),
@@ -300,6 +302,11 @@ impl Classifier {
     /// A file whose items may be properties (`paths.inline_properties`).
     pub fn holds_inline_properties(&self, path: &str) -> bool {
         self.inline_properties.is_match(path)
+    }
+
+    /// The configuration names the path as harness, whatever changes in it.
+    pub fn is_configured_harness(&self, path: &str) -> bool {
+        self.configured_harness.is_match(path)
     }
 
     pub fn is_sensitive(&self, path: &str) -> bool {

@@ -10,10 +10,12 @@ use caseless::default_case_fold_str;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::classes::{Classifier, is_code};
+use super::manifest;
 use super::reading::Reading;
 use crate::config::repo::{self, RepoConfig};
 use crate::model::{
-    BlobFact, Change, Class, ContractFile, Decision, EntryKind, Layer, NodeId, Snapshot, TreeFacts,
+    BlobFact, Change, Class, ContractFile, Decision, EntryKind, Layer, NodeId, Only, Snapshot,
+    TreeFacts,
 };
 
 /// A file of the merged tree. Listings are sorted by path bytes and hold no directories.
@@ -71,6 +73,34 @@ impl Plan {
     /// [`super::decide`] with the contract that this plan was made from, read once for both.
     pub fn decide(&self, snapshot: &Snapshot) -> Decision {
         super::decide_by(&self.reading, &self.classes, snapshot)
+    }
+
+    /// The class of a path.
+    pub fn class(&self, path: &str) -> Class {
+        self.classes.classify(path)
+    }
+
+    /// Every property that a readable map lists.
+    pub fn listed_properties(&self) -> BTreeSet<&NodeId> {
+        let rules = self.reading.map.readable().flat_map(|map| &map.rules);
+        rules.flat_map(|rule| &rule.live_properties).collect()
+    }
+
+    /// Whether the bytes of both sides have to be looked at by [`Plan::only`].
+    pub fn needs_texts(&self, change: &Change) -> bool {
+        let (Some(base), Some(merged)) = (&change.base, &change.merged) else {
+            return false;
+        };
+        manifest::is_manifest(&change.path)
+            && base.id != merged.id
+            && base.kind == merged.kind
+            && base.kind.is_regular()
+            && self.class(&change.path) == Class::Harness
+    }
+
+    /// What the bytes of both sides of a change say, for [`Change::only`].
+    pub fn only(&self, path: &str, old: &[u8], new: &[u8]) -> Option<Only> {
+        manifest::changes_only_other_keys(path, old, new).then_some(Only::OtherKeys)
     }
 
     /// The fixtures roots to list in the merged tree: those of the base tip's lock and of the merged

@@ -2,7 +2,10 @@
 
 use super::case::Case;
 use super::frozen::FrozenRows;
-use crate::model::{Class, EntryKind, ListedProperty, NodeId, PropertyState, TreeFacts};
+use super::sources::conftests;
+use crate::model::{
+    Class, EntryKind, ListedProperty, NodeId, Presence, PropertyFact, PropertyState, TreeFacts,
+};
 
 /// Answers for one set of freezes on one merged tree.
 pub struct Liveness<'a> {
@@ -45,6 +48,10 @@ impl<'a> Liveness<'a> {
         if let Some(why) = self.ghost(property) {
             return (PropertyState::Ghost, why);
         }
+        let fact = self.fact(property);
+        if let Some(why) = fact.and_then(|fact| disabled(property, &fact.presence)) {
+            return (PropertyState::Disabled, why);
+        }
         if let Some(row) = self.frozen.blocking(property).first() {
             let row_id = if row.nodeid == *property {
                 String::new()
@@ -55,12 +62,30 @@ impl<'a> Liveness<'a> {
             return (PropertyState::Frozen, why);
         }
         if !self.after_merge
-            && let Some(why) = self.local(property)
+            && let Some(why) = self.local(property, fact)
         {
             return (PropertyState::Local, why);
         }
-        let why = "a witness: its file is outside the write-set; its source was not looked at";
-        (PropertyState::Live, why.to_owned())
+        (PropertyState::Live, self.why_live(property, fact))
+    }
+
+    fn fact(&self, property: &NodeId) -> Option<&'a PropertyFact> {
+        self.case.sources()?.properties.get(property.as_str())
+    }
+
+    fn why_live(&self, property: &NodeId, fact: Option<&PropertyFact>) -> String {
+        let witness = if self.after_merge {
+            "in the merged tree"
+        } else if self.case.touches(property.path()) {
+            "a witness: its text and what it stands in are unchanged"
+        } else {
+            "a witness: its file is outside the write-set"
+        };
+        match fact.map(|fact| &fact.presence) {
+            Some(Presence::NotLookedAt(why)) => format!("{witness}; not looked at: {why}"),
+            Some(_) => witness.to_owned(),
+            None => format!("{witness}; its source was not looked at"),
+        }
     }
 
     /// Why the merged tree holds no such property (protocol 5.2, `ghost-property`).
@@ -70,32 +95,75 @@ impl<'a> Liveness<'a> {
             Some(Some(kind)) if kind.is_regular() => {}
             Some(Some(EntryKind::Symlink)) => return Some(format!("{path} is a symlink")),
             Some(Some(_)) => return Some(format!("{path} is a submodule")),
-            Some(None) | None => return Some(format!("{path} is not a file of the merged tree")),
+            Some(None) | None => return Some(self.no_file(property)),
         }
         let class = self.case.classes.classify(path);
-        if class == Class::Property || self.case.classes.holds_inline_properties(path) {
-            None
-        } else {
-            Some(format!("{path} is of class {class}, not property"))
+        if class != Class::Property && !self.case.classes.holds_inline_properties(path) {
+            return Some(format!("{path} is of class {class}, not property"));
+        }
+        match self.fact(property).map(|fact| &fact.presence) {
+            Some(Presence::Absent { renamed_to }) => Some(absent(property, renamed_to.as_deref())),
+            Some(Presence::Unavailable(why)) => Some(format!("{path} could not be read: {why}")),
+            _ => None,
+        }
+    }
+
+    fn no_file(&self, property: &NodeId) -> String {
+        let gone = format!("{} is not a file of the merged tree", property.path());
+        match self.fact(property).map(|fact| &fact.presence) {
+            Some(Presence::Absent {
+                renamed_to: Some(new),
+            }) => format!("{gone}; its text is now {new}"),
+            _ => gone,
         }
     }
 
     /// Why the property is no witness of this patch.
-    fn local(&self, property: &NodeId) -> Option<String> {
+    fn local(&self, property: &NodeId, fact: Option<&PropertyFact>) -> Option<String> {
         let path = property.path();
-        if self.case.touches(path) {
-            return Some("its file is in the write-set".to_owned());
+        if self.case.touches(path) && !fact.is_some_and(|fact| fact.unchanged) {
+            return Some(match fact.map(|fact| &fact.presence) {
+                Some(Presence::Present(_)) => {
+                    "its text, or what it stands in, changes in this patch".to_owned()
+                }
+                _ => "its file is in the write-set".to_owned(),
+            });
         }
-        let mut dir = path;
-        while let Some((above, _)) = dir.rsplit_once('/') {
-            let conftest = format!("{above}/conftest.py");
-            if self.case.touches(&conftest) {
-                return Some(format!("{conftest}, which it needs, is in the write-set"));
+        match fact.and_then(|fact| fact.needs.as_deref()) {
+            Some(needed) if needed == path => {
+                return Some(
+                    "its file could not be read whole, so what it needs is not known".to_owned(),
+                );
             }
-            dir = above;
+            Some(needed) => return Some(format!("{needed}, which it needs, is in the write-set")),
+            None => {}
         }
-        self.case
-            .touches("conftest.py")
-            .then(|| "conftest.py, which it needs, is in the write-set".to_owned())
+        let conftest = conftests(path).find(|file| self.case.touches(file))?;
+        Some(format!("{conftest}, which it needs, is in the write-set"))
+    }
+}
+
+/// Why a property that is there does not run (protocol 5.2, `disabled-property`).
+fn disabled(property: &NodeId, presence: &Presence) -> Option<String> {
+    let path = property.path();
+    match presence {
+        Presence::Disabled(disabled) => Some(format!("{path}:{}: {}", disabled.line, disabled.why)),
+        Presence::Broken(line) => Some(format!(
+            "{path}:{line} is no valid source, so nothing in the file is sure to run"
+        )),
+        _ => None,
+    }
+}
+
+fn absent(property: &NodeId, renamed_to: Option<&str>) -> String {
+    let names = &property.as_str()[property.path().len()..];
+    let what = format!(
+        "{} has no {}",
+        property.path(),
+        names.trim_start_matches("::")
+    );
+    match renamed_to {
+        Some(new) => format!("{what}; its text is now {new}"),
+        None => what,
     }
 }

@@ -15,6 +15,7 @@ pub mod manifest;
 mod prefixes;
 mod reading;
 mod rules;
+pub mod sources;
 mod table;
 mod verdict;
 

@@ -71,6 +71,7 @@ fn unchanged(path: &BStr, text: String, leaf: Leaf) -> Change {
         merged: Some(leaf.to_entry()),
         hunks: Vec::new(),
         shebang: false,
+        only: None,
         collides_with: None,
     }
 }

@@ -1,22 +1,10 @@
-//! Digests of blobs already seen, kept under `<git dir>/frostline/`.
-//!
-//! The key is the blob's id, so an entry never grows stale; the file lies in the git directory, where no
-//! pull request can write. A file that is not whole (its own checksum says so) or of another version is
-//! ignored and written anew; that it cannot be written is no error.
+//! Digests of blobs already seen.
 
-use std::collections::HashMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
-
+use super::keep::{Kept, key, take};
 use crate::model::{BlobDigest, FileDigest, Sha};
 
-/// First bytes of the file: what it is, and the version of its form.
-const MAGIC: &[u8] = b"frostline digests 1\n";
+const MAGIC: &str = "frostline digests 2\n";
 const FILE: &str = "digests";
-/// With more entries, only those of the last run are kept.
-const MOST_ENTRIES: usize = 1_000_000;
 /// A larger file is not ours; bytes.
 const LARGEST_FILE: u64 = 160 * 1024 * 1024;
 
@@ -24,119 +12,51 @@ const HAS_LF: u8 = 1;
 const HAS_LFS: u8 = 2;
 
 /// Digests by blob id.
-#[derive(Debug, Default)]
-pub(super) struct Cache {
-    /// `None`: neither read nor written.
-    path: Option<PathBuf>,
-    known: HashMap<[u8; 20], BlobDigest>,
-    new: HashMap<[u8; 20], BlobDigest>,
-}
+pub(super) struct Cache(Kept);
 
 impl Cache {
     /// The repository's cache; an empty one that is never written when it is not `enabled`.
     pub fn open(repo: &gix::Repository, enabled: bool) -> Self {
-        if !enabled {
-            return Self::default();
-        }
-        let path = repo.common_dir().join("frostline").join(FILE);
-        let known = read(&path).unwrap_or_default();
-        Self {
-            path: Some(path),
-            known,
-            new: HashMap::new(),
-        }
+        Self(Kept::open(repo, enabled, FILE, MAGIC, LARGEST_FILE))
     }
 
     pub fn get(&self, id: &Sha) -> Option<BlobDigest> {
-        self.known.get(&key(id)?).cloned()
+        decode(self.0.get(&key(id, 0))?)
     }
 
     pub fn put(&mut self, id: &Sha, digest: &BlobDigest) {
-        if let (Some(_), Some(key)) = (&self.path, key(id)) {
-            self.new.insert(key, digest.clone());
-        }
+        self.0.put(key(id, 0), encode(digest));
     }
 
     /// Writes what is new, in one piece.
     pub fn save(self) {
-        let Some(path) = self.path.filter(|_| !self.new.is_empty()) else {
-            return;
-        };
-        let mut all = self.new;
-        if all.len() + self.known.len() <= MOST_ENTRIES {
-            all.extend(self.known);
+        self.0.save();
+    }
+}
+
+fn decode(mut value: &[u8]) -> Option<BlobDigest> {
+    let [flags] = take::<1>(&mut value)?;
+    let sha256 = FileDigest::from_bytes(take(&mut value)?);
+    let mut optional = |flag: u8| -> Option<Option<FileDigest>> {
+        if flags & flag == 0 {
+            return Some(None);
         }
-        // A repository that cannot be written to is judged all the same.
-        let _ = write(&path, &all);
-    }
+        take(&mut value).map(|bytes| Some(FileDigest::from_bytes(bytes)))
+    };
+    Some(BlobDigest {
+        sha256,
+        lf_sha256: optional(HAS_LF)?,
+        lfs_oid: optional(HAS_LFS)?,
+    })
 }
 
-fn key(id: &Sha) -> Option<[u8; 20]> {
-    let mut key = [0; 20];
-    hex::decode_to_slice(id.as_str(), &mut key).ok()?;
-    Some(key)
-}
-
-/// The entries of a whole file of our version; `None` for any other.
-fn read(path: &Path) -> Option<HashMap<[u8; 20], BlobDigest>> {
-    if std::fs::symlink_metadata(path).ok()?.len() > LARGEST_FILE {
-        return None;
+fn encode(digest: &BlobDigest) -> Vec<u8> {
+    let lf = digest.lf_sha256.as_ref().map_or(0, |_| HAS_LF);
+    let lfs = digest.lfs_oid.as_ref().map_or(0, |_| HAS_LFS);
+    let mut value = vec![lf | lfs];
+    let optional = digest.lf_sha256.iter().chain(&digest.lfs_oid);
+    for part in std::iter::once(&digest.sha256).chain(optional) {
+        value.extend_from_slice(&part.to_bytes());
     }
-    let bytes = std::fs::read(path).ok()?;
-    let (body, checksum) = bytes.split_last_chunk::<32>()?;
-    if Sha256::digest(body).as_slice() != checksum {
-        return None;
-    }
-    let mut rest = body.strip_prefix(MAGIC)?;
-    let mut known = HashMap::with_capacity(rest.len() / 53);
-    while !rest.is_empty() {
-        let id = take::<20>(&mut rest)?;
-        let [flags] = take::<1>(&mut rest)?;
-        let sha256 = FileDigest::from_bytes(take(&mut rest)?);
-        let mut optional = |flag: u8| -> Option<Option<FileDigest>> {
-            if flags & flag == 0 {
-                return Some(None);
-            }
-            take(&mut rest).map(|bytes| Some(FileDigest::from_bytes(bytes)))
-        };
-        let digest = BlobDigest {
-            sha256,
-            lf_sha256: optional(HAS_LF)?,
-            lfs_oid: optional(HAS_LFS)?,
-        };
-        known.insert(id, digest);
-    }
-    Some(known)
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (first, others) = rest.split_first_chunk::<N>()?;
-    *rest = others;
-    Some(*first)
-}
-
-/// Writes a file beside the cache and renames it, so that a reader sees a whole one or none.
-fn write(path: &Path, all: &HashMap<[u8; 20], BlobDigest>) -> Option<()> {
-    let folder = path.parent()?;
-    std::fs::create_dir_all(folder).ok()?;
-    let mut body = MAGIC.to_vec();
-    for (id, digest) in all {
-        let flags = if digest.lf_sha256.is_some() {
-            HAS_LF
-        } else {
-            0
-        } | if digest.lfs_oid.is_some() { HAS_LFS } else { 0 };
-        body.extend_from_slice(id);
-        body.push(flags);
-        let optional = digest.lf_sha256.iter().chain(&digest.lfs_oid);
-        for part in std::iter::once(&digest.sha256).chain(optional) {
-            body.extend_from_slice(&hex::decode(part.as_str()).ok()?);
-        }
-    }
-    let checksum = Sha256::digest(&body);
-    body.extend_from_slice(&checksum);
-    let mut file = tempfile::NamedTempFile::new_in(folder).ok()?;
-    file.write_all(&body).ok()?;
-    file.persist(path).ok()?;
-    Some(())
+    value
 }

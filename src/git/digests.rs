@@ -56,7 +56,7 @@ fn in_pack_order<'a>(repo: &gix::Repository, ids: Vec<&'a Sha>) -> Vec<(ObjectId
     use gix::odb::pack::Find as _;
     let mut placed: Vec<_> = ids
         .into_iter()
-        .filter_map(|id| Some((ObjectId::from_hex(id.as_str().as_bytes()).ok()?, id)))
+        .map(|id| (ObjectId::Sha1(id.to_bytes()), id))
         .collect();
     // Locations stand only while packs stay in place; asking for them otherwise is a panic.
     let mut objects = repo.objects.clone();

@@ -12,7 +12,7 @@ use super::error::GitError;
 use super::merge::merge;
 use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
-use super::{contract, digests, fixtures, history, open, work_tree};
+use super::{contract, digests, fixtures, history, open, sources, work_tree};
 use crate::gate::facts;
 use crate::model::{Author, Decision, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
 
@@ -103,7 +103,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         None => None,
     };
     let listed = listing.as_ref().map(Listing::listed);
-    let write_set = if bases.is_empty() {
+    let mut write_set = if bases.is_empty() {
         Fact::Unavailable("base and head have no merge base".to_owned())
     } else {
         let write_set = WriteSet {
@@ -127,6 +127,14 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
             listing,
             &plan.fixture_roots(),
         )?),
+        _ => not_known(&merged),
+    };
+    let sources = match (&mut write_set, &merged_files, &listed) {
+        (Fact::Known(changes), Some(merged), Some(listed)) => {
+            let answers = sources::survey(&repo, &plan, changes, merged, listed, request.cache);
+            answers.note(changes);
+            Fact::Known(answers.sources)
+        }
         _ => not_known(&merged),
     };
     let mut cache = Cache::open(&repo, request.cache);
@@ -156,6 +164,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         fixtures,
         digests,
         tree,
+        sources,
         stats,
     };
     Ok((snapshot, plan))

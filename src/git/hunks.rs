@@ -46,7 +46,10 @@ fn start(range: &std::ops::Range<u32>) -> u32 {
 }
 
 /// The bytes of a text file that is small enough; of no file, nothing.
-fn text(repo: &gix::Repository, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>, GitError> {
+pub(super) fn text(
+    repo: &gix::Repository,
+    leaf: Option<Leaf>,
+) -> Result<Option<Vec<u8>>, GitError> {
     let Some(leaf) = leaf else {
         return Ok(Some(Vec::new()));
     };

@@ -1,8 +1,9 @@
 //! The local repository (gix): merge bases, merged tree, write-set, blobs, attributes.
 //!
 //! Invariants: only the repository's own commits have a say (no work tree, no configuration of user or
-//! machine, no replacement objects), unless the work tree is what is asked for; nothing in it is executed; nothing is written to it but the
-//! digests under `<git dir>/frostline/`, which may be deleted at any time. What the gate has to judge
+//! machine, no replacement objects), unless the work tree is what is asked for; nothing in it is
+//! executed; nothing is written to it but the facts under `<git dir>/frostline/`, which may be deleted at
+//! any time. What the gate has to judge
 //! is a [`crate::model::Fact`]; what keeps it from judging at all is a [`GitError`].
 
 pub(crate) mod attributes;
@@ -16,12 +17,14 @@ pub(crate) mod fixtures;
 mod gather;
 mod history;
 mod hunks;
+mod keep;
 mod likeness;
 mod merge;
 mod open;
 mod parallel;
 mod renames;
 mod similarity;
+mod sources;
 mod tree;
 mod work_tree;
 mod write_set;

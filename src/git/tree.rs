@@ -62,10 +62,9 @@ fn kind_of(mode: EntryMode) -> Option<EntryKind> {
 
 /// The shared form of an object id.
 pub(super) fn sha(id: ObjectId) -> Sha {
-    id.to_string().parse().unwrap_or_else(|_| {
-        // Only SHA-1 repositories are opened, so an id is always 40 hex digits.
-        unreachable!("an object id of another kind")
-    })
+    // Only SHA-1 repositories are opened.
+    let bytes = id.as_bytes().try_into();
+    Sha::from_bytes(bytes.unwrap_or_else(|_| unreachable!("an object id of another kind")))
 }
 
 /// The two sides of one path; at least one is there.

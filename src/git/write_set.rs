@@ -160,7 +160,7 @@ impl Details<'_> {
             }
             _ => false,
         };
-        Ok(Change {
+        let mut change = Change {
             raw_path_hex: path.to_str().is_err().then(|| hex::encode(path.as_slice())),
             old_path: old_path.map(|old| old.to_str_lossy().into_owned()),
             status: status(place.told, old_path.is_some()),
@@ -168,9 +168,19 @@ impl Details<'_> {
             merged: place.merged.map(Leaf::to_entry),
             hunks,
             shebang,
+            only: None,
             collides_with: None,
             path: text,
-        })
+        };
+        if self.plan.needs_texts(&change)
+            && let (Some(old), Some(new)) = (
+                hunks::text(repo, place.base)?,
+                hunks::text(repo, place.merged)?,
+            )
+        {
+            change.only = self.plan.only(&change.path, &old, &new);
+        }
+        Ok(change)
     }
 }
 

@@ -154,6 +154,7 @@ names!(Rule {
     SensitiveFreeze => "sensitive-freeze",
     DanglingFreeze => "dangling-freeze",
     GhostProperty => "ghost-property",
+    DisabledProperty => "disabled-property",
     SelfRewritingTest => "self-rewriting-test",
     GoldenChanged => "golden-changed",
     SupportChanged => "support-changed",
@@ -170,6 +171,7 @@ names!(Rule {
     UnusedRule => "unused-rule",
     DeadPrefix => "dead-prefix",
     LockShrank => "lock-shrank",
+    SeedInSource => "seed-in-source",
 });
 
 /// A rule of protocol 5.2.
@@ -193,6 +195,7 @@ pub enum Rule {
     SensitiveFreeze,
     DanglingFreeze,
     GhostProperty,
+    DisabledProperty,
     SelfRewritingTest,
     GoldenChanged,
     SupportChanged,
@@ -209,6 +212,7 @@ pub enum Rule {
     UnusedRule,
     DeadPrefix,
     LockShrank,
+    SeedInSource,
 }
 
 impl Serialize for Rule {

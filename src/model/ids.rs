@@ -22,24 +22,72 @@ pub fn is_canonical_path(path: &str) -> bool {
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn is_lower_hex(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+/// `N` lower-case hex digits, held without an allocation of their own: there are many.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Hex<const N: usize>([u8; N]);
+
+impl<const N: usize> Hex<N> {
+    fn parse(text: &str) -> Option<Self> {
+        let digits: [u8; N] = text.as_bytes().try_into().ok()?;
+        let is_digit = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
+        digits.iter().all(is_digit).then_some(Self(digits))
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [b'0'; N];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        Self(digits)
+    }
+
+    fn bytes<const M: usize>(&self) -> [u8; M] {
+        let value = |digit: u8| match digit {
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => digit - b'0',
+        };
+        let mut bytes = [0; M];
+        for (byte, pair) in bytes.iter_mut().zip(self.0.chunks_exact(2)) {
+            *byte = value(pair[0]) << 4 | value(pair[1]);
+        }
+        bytes
+    }
+
+    fn as_str(&self) -> &str {
+        // Digits are ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> fmt::Debug for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
 }
 
 /// A git object id: 40 lower-case hex digits (SHA-1).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Sha(String);
+pub struct Sha(Hex<40>);
 
 impl Sha {
+    pub fn from_bytes(bytes: [u8; 20]) -> Self {
+        Self(Hex::of(&bytes))
+    }
+
+    pub fn to_bytes(&self) -> [u8; 20] {
+        self.0.bytes()
+    }
+
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 
     /// The first twelve digits, for people.
     pub fn short(&self) -> &str {
-        &self.0[..12]
+        &self.as_str()[..12]
     }
 }
 
@@ -47,30 +95,30 @@ impl FromStr for Sha {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        if text.len() == 40 && is_lower_hex(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdError {
-                what: "object id",
-                expected: "40 lower-case hex digits",
-                found: text.chars().take(80).collect(),
-            })
-        }
+        Hex::parse(text).map(Self).ok_or_else(|| IdError {
+            what: "object id",
+            expected: "40 lower-case hex digits",
+            found: text.chars().take(80).collect(),
+        })
     }
 }
 
 /// The SHA-256 of a file's bytes: 64 lower-case hex digits (protocol section 4).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct FileDigest(String);
+pub struct FileDigest(Hex<64>);
 
 impl FileDigest {
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(hex::encode(bytes))
+        Self(Hex::of(&bytes))
+    }
+
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.0.bytes()
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 }
 
@@ -78,15 +126,11 @@ impl FromStr for FileDigest {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        if text.len() == 64 && is_lower_hex(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdError {
-                what: "digest",
-                expected: "64 lower-case hex digits",
-                found: text.chars().take(80).collect(),
-            })
-        }
+        Hex::parse(text).map(Self).ok_or_else(|| IdError {
+            what: "digest",
+            expected: "64 lower-case hex digits",
+            found: text.chars().take(80).collect(),
+        })
     }
 }
 
@@ -102,13 +146,13 @@ macro_rules! string_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0
+                id.as_str().to_owned()
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(self.as_str())
             }
         }
     };
@@ -199,6 +243,13 @@ mod tests {
             assert!(bad.parse::<Sha>().is_err(), "{bad}");
         }
         assert!("0".repeat(64).parse::<FileDigest>().is_ok());
+        let bytes: [u8; 20] = std::array::from_fn(|at| (at * 13) as u8);
+        let id = Sha::from_bytes(bytes);
+        assert_eq!(
+            (id.as_str(), id.to_bytes()),
+            (hex::encode(bytes).as_str(), bytes)
+        );
+        assert_eq!(id.as_str().parse::<Sha>(), Ok(id));
         assert!("0".repeat(40).parse::<FileDigest>().is_err());
         for bad in ["acme", "acme/", "/x", "a/b/c", "../x", "a/.."] {
             assert!(bad.parse::<RepoName>().is_err(), "{bad}");

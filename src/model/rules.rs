@@ -34,13 +34,15 @@ impl Rule {
             // A dangling freeze refuses when the patch adds it; that is for its rule to say.
             Self::DanglingFreeze
             | Self::GhostProperty
+            | Self::DisabledProperty
             | Self::TestChanged
             | Self::LiveSetShrank
             | Self::LoosePrefix
             | Self::UnboundFreeze
             | Self::UnusedRule
             | Self::DeadPrefix
-            | Self::LockShrank => Effect::Notice,
+            | Self::LockShrank
+            | Self::SeedInSource => Effect::Notice,
         }
     }
 

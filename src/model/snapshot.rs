@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{FileDigest, Sha};
+use super::{FileDigest, Sha, Sources};
 
 /// Value of [`Snapshot::schema`].
 pub const SNAPSHOT_SCHEMA: &str = "frostline.snapshot/1";
@@ -247,9 +247,23 @@ pub struct Change {
     pub hunks: Vec<Hunk>,
     /// The blob begins with `#!`; looked up only where the class could hang on it.
     pub shebang: bool,
+    /// What the bytes of both sides say, beyond the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Only>,
     /// For `path-collision`: another spelling of this path, or of a directory above it, that the
     /// merged tree, a contract file or a fixtures root has. See [`crate::gate::facts`].
     pub collides_with: Option<String>,
+}
+
+/// A change that touches less than its path lets fear (protocol section 2, orders 4 and 7). Both sides are
+/// regular files of one kind, and what is said is proved from their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Only {
+    /// A manifest, in keys that do not decide how or whether tests run.
+    OtherKeys,
+    /// A production file, in test items only (`#[cfg(test)]`).
+    TestItems,
 }
 
 /// What is known of one blob's bytes; keyed by blob id, so it is computed once for ever.
@@ -378,6 +392,8 @@ pub struct Snapshot {
     pub digests: BTreeMap<Sha, Fact<BlobDigest>>,
     /// What the merged tree holds, for rules that ask for more than the write-set.
     pub tree: Fact<TreeFacts>,
+    /// What the sources of the listed properties and of the write-set's tests say.
+    pub sources: Fact<Sources>,
     /// What gathering cost; copied into the decision's `stats`.
     pub stats: Stats,
 }

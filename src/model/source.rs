@@ -114,8 +114,7 @@ pub struct Import {
 /// What a Snapshot keeps of the sources: the listed properties, and the test files of the write-set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sources {
-    /// By node id, for every property that a readable map lists and whose file is a regular file of
-    /// the merged tree.
+    /// By node id, for every property that a readable map lists.
     pub properties: BTreeMap<String, PropertyFact>,
     /// By path, for every test, property and support file of the write-set that has a grammar.
     pub files: BTreeMap<String, TestFileFact>,
@@ -127,9 +126,9 @@ pub struct PropertyFact {
     pub presence: Presence,
     /// Its own text and its context are at the merged tree what they are at the base tip.
     pub unchanged: bool,
-    /// Files of the write-set that its file needs, transitively; sorted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<String>,
+    /// A file of the write-set that its file needs, be it by way of others; of several one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
 }
 
 /// Is it there, and does it run?
@@ -146,6 +145,7 @@ pub enum Presence {
     /// 1-based line of the syntax error.
     Broken(u32),
     /// There is no grammar for it, its title is computed, or it is too large; the text says which.
+    /// Then its file stands for it.
     NotLookedAt(String),
     /// The blob could not be had; why.
     Unavailable(String),

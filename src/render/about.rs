@@ -118,6 +118,11 @@ table! {
         "a test that is not there guards nothing, whatever the map says",
         "correct the node id in the map, or restore the test",
     }
+    DisabledProperty {
+        "a property that the map lists is in the merged tree and does not run: skipped, ignored, or in a file that is no valid source",
+        "a test that never runs cannot fail, so it guards nothing",
+        "enable the test, freeze it with a reason, or list another property in the map",
+    }
     SelfRewritingTest {
         "a test changes together with the golden file that it reads",
         "a test that brings its own answer is always right",
@@ -134,7 +139,7 @@ table! {
         "move it to a pull request of its own, or a maintainer approves",
     }
     TestsRemoved {
-        "a test file goes away, or is renamed, with production",
+        "a test file, or a test in one, goes away or is renamed, with production",
         "a test that is gone cannot fail",
         "a maintainer confirms that nothing it checked is lost, or restore it",
     }
@@ -197,5 +202,10 @@ table! {
         "rows leave the lock",
         "a fixture that is not pinned any more may change unseen",
         "make sure that no test needs the fixture any more",
+    }
+    SeedInSource {
+        "a test of the patch fixes the seed of its generator in its source",
+        "the same seed tries the same inputs each time, so the property looks for nothing new",
+        "take the seed out of the source; seeds that must be replayed belong in the seed corpus",
     }
 }

@@ -195,10 +195,11 @@ pub fn nouns(rule: Rule) -> (&'static str, &'static str) {
         Rule::SensitiveFreeze => ("sensitive freeze", "sensitive freezes"),
         Rule::DanglingFreeze => ("dangling freeze", "dangling freezes"),
         Rule::GhostProperty => ("ghost property", "ghost properties"),
+        Rule::DisabledProperty => ("disabled property", "disabled properties"),
         Rule::SelfRewritingTest => ("self-rewriting test", "self-rewriting tests"),
         Rule::GoldenChanged => ("golden change", "golden changes"),
         Rule::SupportChanged => ("test support change", "test support changes"),
-        Rule::TestsRemoved => ("removed test file", "removed test files"),
+        Rule::TestsRemoved => ("removal of tests", "removals of tests"),
         Rule::HarnessChanged => ("harness change", "harness changes"),
         Rule::NoProduction => (
             "repository without production paths",
@@ -214,6 +215,7 @@ pub fn nouns(rule: Rule) -> (&'static str, &'static str) {
         Rule::UnusedRule => ("unused map rule", "unused map rules"),
         Rule::DeadPrefix => ("dead map rule", "dead map rules"),
         Rule::LockShrank => ("row removed from the lock", "rows removed from the lock"),
+        Rule::SeedInSource => ("seed fixed in source", "seeds fixed in source"),
     }
 }
 

@@ -16,7 +16,7 @@ const LISTINGS: i64 = 16;
 /// Reading a listing is noted no more often; milliseconds.
 const USE_NOTED_EVERY: i64 = 60_000;
 /// Ids in one statement; SQLite allows 32,766 parameters.
-const CHUNK: usize = 500;
+pub(super) const CHUNK: usize = 500;
 
 /// What is known of a blob without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub(super) fn repo_key(repo: &RepoName) -> String {
     repo.as_str().to_ascii_lowercase()
 }
 
-fn placeholders(count: usize) -> String {
+pub(super) fn placeholders(count: usize) -> String {
     let mut text = "?,".repeat(count);
     text.pop();
     text
 }
 
-fn damaged(what: &str) -> StoreError {
+pub(super) fn damaged(what: &str) -> StoreError {
     StoreError::Database(sqlx::Error::Decode(format!("{what} is damaged").into()))
 }
 

@@ -11,6 +11,7 @@ mod deliveries;
 mod published;
 mod queue;
 mod settle;
+mod sources;
 
 use std::str::FromStr as _;
 use std::sync::Arc;

@@ -9,7 +9,8 @@ use crate::gate::frozen::FrozenRows;
 use crate::gate::liveness::Liveness;
 use crate::gate::prefixes::PrefixIndex;
 use crate::model::{
-    Class, Coverage, Effect, Finding, ListedProperty, NodeId, PropertyState, Rule, TreeFacts,
+    Class, Coverage, Effect, Finding, ListedProperty, NodeId, Presence, PropertyState, Rule,
+    TreeFacts,
 };
 
 /// Evaluates step 5; gives the coverage of each production path, sorted by path.
@@ -31,30 +32,62 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
     let map_path = case.reading.map.path.as_str();
     judge.whole_map(tree, map_path, findings);
     let mut coverage = Vec::new();
-    let mut ghosts = BTreeMap::new();
+    let mut dead = BTreeMap::new();
     for touched in case.of(Class::Production) {
         let covered = judge.cover(touched.path());
         judge.report(touched, &covered, map_path, findings);
         for property in &covered.coverage.properties {
-            if property.state == PropertyState::Ghost {
-                ghosts.insert(property.nodeid.clone(), property.why.clone());
+            if matches!(
+                property.state,
+                PropertyState::Ghost | PropertyState::Disabled
+            ) {
+                dead.insert(property.nodeid.clone(), property.clone());
             }
         }
         coverage.push(covered.coverage);
     }
-    for (nodeid, why) in ghosts {
-        let message = format!("the map lists a property that is not there: {why}");
-        let fix = "correct the node id in the map, or restore the test";
-        findings.add(
-            Draft::new(Rule::GhostProperty, message, fix)
-                .at(map_path)
-                .node(nodeid),
-        );
+    for property in dead.into_values() {
+        not_live(case, property, map_path, findings);
     }
     if coverage.is_empty() {
         coverage = opened_holes(case, tree, findings);
     }
     coverage
+}
+
+/// `ghost-property` and `disabled-property`.
+fn not_live(
+    case: &Case<'_>,
+    property: ListedProperty,
+    map_path: &str,
+    findings: &mut Findings<'_>,
+) {
+    let why = &property.why;
+    let draft = if property.state == PropertyState::Ghost {
+        let message = format!("the map lists a property that is not there: {why}");
+        let fix = "correct the node id in the map, or restore the test";
+        Draft::new(Rule::GhostProperty, message, fix).at(map_path)
+    } else {
+        let fact = case
+            .sources()
+            .and_then(|sources| sources.properties.get(&property.nodeid));
+        let line = match fact.map(|fact| &fact.presence) {
+            Some(Presence::Disabled(disabled)) => Some(disabled.line),
+            Some(Presence::Broken(line)) => Some(*line),
+            _ => None,
+        };
+        let path = property
+            .nodeid
+            .split_once("::")
+            .map_or(property.nodeid.as_str(), |(path, _)| path);
+        let message = format!("a property that the map lists does not run: {why}");
+        let fix =
+            "enable the test, or freeze it with a reason, or list another property in the map";
+        Draft::new(Rule::DisabledProperty, message, fix)
+            .at(path)
+            .line(line)
+    };
+    findings.add(draft.node(property.nodeid));
 }
 
 /// One map on one merged tree.
@@ -273,7 +306,10 @@ impl<'a> Coverer<'a> {
             }
             let blocked = |id: &NodeId| {
                 let state = self.liveness.of(id).state;
-                matches!(state, PropertyState::Ghost | PropertyState::Frozen)
+                matches!(
+                    state,
+                    PropertyState::Ghost | PropertyState::Disabled | PropertyState::Frozen
+                )
             };
             if rule.live_properties.iter().all(blocked) {
                 let message = format!("none of the properties of the rule {prefix} is live");

@@ -29,10 +29,10 @@ pub fn step_of(rule: Rule) -> u8 {
         | UnclassifiedCode
         | PathCollision
         | LinkInPlace => 1,
-        SelfRewritingTest => 2,
+        SelfRewritingTest | SeedInSource => 2,
         MissingFixture | DigestMismatch | UnlockedFixture | OpaqueFixture | LockShrank => 3,
         SensitiveFreeze | DanglingFreeze | UnboundFreeze => 4,
-        UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | NoProduction
-        | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
+        UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | DisabledProperty
+        | NoProduction | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::gate::case::Case;
 use crate::gate::findings::{Draft, Findings};
 use crate::gate::reading::{Read, Sides};
-use crate::model::{Fact, Rule};
+use crate::model::{Fact, Presence, Rule};
 
 const AGAIN: &str = "mend the cause, then evaluate again (push, or run the check once more)";
 
@@ -29,6 +29,18 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     note("the write-set", snapshot.write_set.why_not());
     note("the fixtures", snapshot.fixtures.why_not());
     note("the merged tree's files", snapshot.tree.why_not());
+    if snapshot.tree.known().is_some() {
+        note("the sources of the tests", snapshot.sources.why_not());
+    }
+    for (id, fact) in case
+        .sources()
+        .into_iter()
+        .flat_map(|sources| &sources.properties)
+    {
+        if let Presence::Unavailable(why) = &fact.presence {
+            note(id, Some(why));
+        }
+    }
     let reading = case.reading;
     both(&reading.config_file, &mut note);
     both(&reading.lock, &mut note);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gate::case::{Case, Touched};
 use crate::gate::classes::{is_code, is_prose};
 use crate::gate::findings::{Draft, Findings};
-use crate::model::{Class, Effect, EntryKind, Rule};
+use crate::model::{Class, Effect, EntryKind, Only, Rule};
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     if case.is_audit() {
@@ -17,6 +17,7 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         places(touched, findings);
     }
     self_rewriting(case, findings);
+    seeds(case, findings);
 }
 
 /// `unclassified-code` of an audit: nobody brings it, so it only says where the gate does not look.
@@ -77,7 +78,9 @@ fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>)
 }
 
 fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
-    let named_like_a_test = case.classes.is_named_like_a_test(touched.path());
+    // A production file that changes in its test items only is named like no test, and is no support.
+    let named_like_a_test = case.classes.is_named_like_a_test(touched.path())
+        || touched.change.only == Some(Only::TestItems);
     if case.is_agent() {
         let message = "an agent changes a test that is no property";
         let fix = "nothing to do; a change here proves nothing about the patch";
@@ -85,6 +88,18 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
     }
     if !case.has_production {
         return;
+    }
+    let source = case
+        .sources()
+        .and_then(|sources| sources.files.get(touched.path()));
+    let gone = source.map_or(&[][..], |source| &source.removed);
+    if !gone.is_empty() && touched.change.merged.is_some() {
+        let message = format!(
+            "tests go away together with a production change: {}",
+            listed(gone)
+        );
+        let fix = "a maintainer confirms that nothing they checked is lost, or restore them";
+        findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
     }
     if named_like_a_test && touched.change.merged.is_none() {
         let message = "a test file goes away together with a production change";
@@ -94,6 +109,34 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
         let message = "test support changes together with production code, and can change what a property asserts";
         let fix = "move it to a pull request of its own, or a maintainer approves";
         findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
+    }
+}
+
+/// At most so many names are told.
+const MOST_NAMES: usize = 10;
+
+fn listed(names: &[String]) -> String {
+    let told = names[..names.len().min(MOST_NAMES)].join(", ");
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
+/// `seed-in-source`: a generator that is given the same seed each time tries the same inputs each time.
+fn seeds(case: &Case<'_>, findings: &mut Findings<'_>) {
+    for (path, source) in case
+        .sources()
+        .into_iter()
+        .flat_map(|sources| &sources.files)
+    {
+        for line in &source.seeds {
+            let message =
+                "a seed is fixed in the test's source, so it tries the same inputs each time";
+            let fix = "take the seed out of the source; seeds to replay belong in the seed corpus";
+            let draft = Draft::new(Rule::SeedInSource, message, fix);
+            findings.add(draft.at(path).line(Some(*line)));
+        }
     }
 }
 

@@ -4,4 +4,5 @@ mod kinds;
 mod laws;
 mod rules;
 mod scene;
+mod sources;
 mod verdicts;

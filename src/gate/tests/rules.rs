@@ -322,12 +322,30 @@ fn map_rules() -> Vec<Row> {
             MAP,
         ),
         row(
+            Rule::DisabledProperty,
+            production().on_both(
+                PROPERTY_FILE,
+                "import unittest\n@unittest.skip('x')\ndef test_roundtrip(): ...\n",
+            ),
+            Notice,
+            PROPERTY_FILE,
+        ),
+        row(
             Rule::NoProduction,
             Scene::quiet()
                 .remove_on_both(PARSE)
                 .mapping(&[rule("gone/", &[UNKNOWN])]),
             Refuse,
             None,
+        ),
+        row(
+            Rule::SeedInSource,
+            Scene::quiet().change(
+                "tests/test_x.py",
+                "from hypothesis import given, seed\n\n@seed(1)\n@given(x)\ndef test_x(x): ...\n",
+            ),
+            Notice,
+            "tests/test_x.py",
         ),
         row(
             Rule::LiveSetShrank,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::digest;
 use crate::gate::facts::{Listed, Plan, layers};
+use crate::gate::sources::{SourceRead, Survey};
 use crate::model::*;
 
 pub const PARSE: &str = "src/mypkg/parse.py";
@@ -232,10 +233,49 @@ impl Scene {
                     merged,
                     hunks: vec![hunk],
                     shebang,
+                    only: None,
                     collides_with: None,
                 })
             })
             .collect()
+    }
+
+    /// What a gatherer does with the sources and the manifests.
+    fn sources(&self, plan: &Plan, write_set: &mut [Change], listing: &[Listed<'_>]) -> Sources {
+        let files = self.base.values().chain(self.merged.values());
+        let texts: BTreeMap<Sha, &str> = files
+            .map(|(_, content)| (id_of(content), content.as_str()))
+            .collect();
+        let entry = |path: &str| {
+            self.merged.get(path).map(|(kind, content)| Entry {
+                kind: *kind,
+                id: id_of(content),
+            })
+        };
+        let answers = {
+            let mut survey = Survey::new(plan, write_set, listing, entry);
+            loop {
+                let wanted = survey.wanted();
+                if wanted.is_empty() {
+                    break survey.finish();
+                }
+                survey.take(wanted.into_iter().map(|wanted| {
+                    let facts = crate::source::read(wanted.language, texts[&wanted.id].as_bytes());
+                    (wanted, SourceRead::Facts(std::sync::Arc::new(facts)))
+                }));
+            }
+        };
+        answers.note(write_set);
+        for change in write_set
+            .iter_mut()
+            .filter(|change| plan.needs_texts(change))
+        {
+            if let (Some(old), Some(new)) = (&change.base, &change.merged) {
+                let (old, new) = (texts[&old.id].as_bytes(), texts[&new.id].as_bytes());
+                change.only = plan.only(&change.path, old, new);
+            }
+        }
+        answers.sources
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -248,6 +288,7 @@ impl Scene {
             .collect();
         let mut write_set = self.write_set();
         plan.note_collisions(&mut write_set, &listing);
+        let sources = self.sources(&plan, &mut write_set, &listing);
         let roots = plan.fixture_roots();
         let under = |path: &str| {
             roots
@@ -300,6 +341,7 @@ impl Scene {
             fixtures: Fact::Known(fixtures),
             digests,
             tree: Fact::Known(plan.tree_facts(&listing)),
+            sources: Fact::Known(sources),
             stats: Stats::default(),
             contract,
         };

@@ -184,6 +184,7 @@ pub(super) fn changes(sources: &Sources<'_>, plan: &Plan) -> Vec<Change> {
                     Some(text) if place.is_text() && plan.needs_hunks(path) => hunks(text),
                     _ => Vec::new(),
                 },
+                only: None,
                 shebang: false,
                 collides_with: None,
             }

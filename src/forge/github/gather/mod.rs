@@ -11,6 +11,7 @@ mod changes;
 mod history;
 mod listing;
 mod objects;
+mod sources;
 mod survey;
 
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use crate::forge::ForgeError;
 use crate::gate::facts;
 use crate::model::{
     BlobDigest, Change, ContractFile, Fact, FixtureEntry, Layer, SNAPSHOT_SCHEMA, Sha, Snapshot,
-    Stats, Subject, TreeFacts,
+    Sources, Stats, Subject, TreeFacts,
 };
 use crate::store::{Store, StoreError};
 
@@ -108,6 +109,7 @@ impl Gatherer<'_> {
             fixtures: held.fixtures,
             digests: held.digests,
             tree: held.tree,
+            sources: held.sources,
             stats: held.stats,
         })
     }
@@ -125,6 +127,7 @@ impl Gatherer<'_> {
                 fixtures: not_known(merged),
                 digests: BTreeMap::new(),
                 tree: not_known(merged),
+                sources: not_known(merged),
                 stats: Stats::default(),
             });
         };
@@ -139,11 +142,20 @@ impl Gatherer<'_> {
             probe(changes, plan, &objects);
             plan.note_collisions(changes, &listed);
         }
+        // Without a contract there is no property to look for.
+        let sources = match write_set {
+            Fact::Known(changes) if judged => {
+                Fact::Known(self.sources(listing, &listed, changes, plan).await?)
+            }
+            Fact::Known(_) => Fact::Known(Sources::default()),
+            other => not_known(other),
+        };
         let fixtures = objects::fixtures(listing, &items, &objects);
         Ok(Held {
             digests: objects::digests(&fixtures, &objects),
             fixtures,
             tree: Fact::Known(plan.tree_facts(&listed)),
+            sources,
             stats: objects.stats(&items),
         })
     }
@@ -250,6 +262,7 @@ struct Held {
     fixtures: Fact<Vec<FixtureEntry>>,
     digests: BTreeMap<Sha, Fact<BlobDigest>>,
     tree: Fact<TreeFacts>,
+    sources: Fact<Sources>,
     stats: Stats,
 }
 

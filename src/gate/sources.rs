@@ -1,0 +1,477 @@
+//! Which sources have to be read for a patch, and what they say of it (protocol section 1, "witness").
+//! PURE.
+//!
+//! A gatherer reads what [`Survey::wanted`] names until it names nothing more; then
+//! [`Survey::finish`] answers. Facts hang on a blob alone, so that a gatherer may keep them for ever.
+//! Invariant: what could not be read never makes a property live.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::facts::{Listed, Plan};
+use crate::model::{
+    Change, Class, Entry, ItemSort, NodeId, Only, Presence, PropertyFact, Sha, SourceFacts,
+    Sources, TestFileFact, TestItem,
+};
+use crate::source::{self, Files, Found, Language};
+
+/// A blob that has to be read, as text of a language.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wanted {
+    pub id: Sha,
+    pub language: Language,
+}
+
+/// What became of reading one.
+#[derive(Debug, Clone)]
+pub enum SourceRead {
+    Facts(Arc<SourceFacts>),
+    /// More than [`source::LARGEST`] bytes.
+    TooLarge,
+    /// Why it could not be had.
+    Unavailable(String),
+}
+
+impl SourceRead {
+    /// The facts of a source that was read and has no syntax error.
+    fn whole(&self) -> Option<&SourceFacts> {
+        match self {
+            Self::Facts(facts) if facts.broken.is_none() => Some(facts),
+            _ => None,
+        }
+    }
+}
+
+/// What [`Survey::finish`] found.
+#[derive(Debug)]
+pub struct Answers {
+    pub sources: Sources,
+    /// By position in the write-set.
+    pub only: BTreeMap<usize, Only>,
+}
+
+impl Answers {
+    /// Fills in [`Change::only`] of the write-set that was asked for.
+    pub fn note(&self, changes: &mut [Change]) {
+        for (at, only) in &self.only {
+            if let Some(change) = changes.get_mut(*at) {
+                change.only = Some(*only);
+            }
+        }
+    }
+}
+
+/// One patch's sources.
+pub struct Survey<'a, F> {
+    plan: &'a Plan,
+    changes: &'a [Change],
+    /// Of each change.
+    classes: Vec<Class>,
+    by_path: HashMap<&'a str, usize>,
+    properties: BTreeSet<&'a NodeId>,
+    tree: Tree<'a>,
+    entry: F,
+    read: HashMap<Wanted, SourceRead>,
+    /// Files that a file needs, by its path; filled in as they are read.
+    needs: BTreeMap<String, Vec<String>>,
+    /// The write-set holds a file that a test may import.
+    looks_for_needs: bool,
+}
+
+impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
+    /// `listing` is the merged tree's, sorted by path; `entry` looks one of its files up.
+    pub fn new(plan: &'a Plan, changes: &'a [Change], listing: &'a [Listed<'a>], entry: F) -> Self {
+        let classes: Vec<Class> = changes
+            .iter()
+            .map(|change| plan.class(&change.path))
+            .collect();
+        let by_path = changes.iter().enumerate();
+        let by_path = by_path.map(|(at, change)| (change.path.as_str(), at));
+        let looks_for_needs = changes
+            .iter()
+            .zip(&classes)
+            .any(|(change, class)| is_support(*class, &change.path));
+        Self {
+            plan,
+            changes,
+            classes,
+            by_path: by_path.collect(),
+            properties: plan.listed_properties(),
+            tree: Tree(listing),
+            entry,
+            read: HashMap::new(),
+            needs: BTreeMap::new(),
+            looks_for_needs,
+        }
+    }
+
+    /// Takes in what was read.
+    pub fn take(&mut self, read: impl IntoIterator<Item = (Wanted, SourceRead)>) {
+        self.read.extend(read);
+    }
+
+    /// What has to be read next; empty when all that can be read was.
+    pub fn wanted(&mut self) -> BTreeSet<Wanted> {
+        let mut wanted = BTreeSet::new();
+        for path in self.property_files() {
+            wanted.extend(self.merged(path));
+            wanted.extend(self.base(path));
+        }
+        for (at, change) in self.changes.iter().enumerate() {
+            if self.reads(at) {
+                wanted.extend(self.merged(&change.path));
+                wanted.extend(self.base(&change.path));
+            }
+        }
+        if self.looks_for_needs {
+            wanted.extend(self.follow());
+        }
+        wanted.retain(|wanted| !self.read.contains_key(wanted));
+        wanted
+    }
+
+    /// Follows imports as far as sources were read; gives what has to be read to go on.
+    fn follow(&mut self) -> BTreeSet<Wanted> {
+        let mut wanted = BTreeSet::new();
+        let files = self.property_files();
+        let mut seen: BTreeSet<String> = files.into_iter().map(str::to_owned).collect();
+        let mut open: Vec<String> = seen.iter().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Some(source) = self.merged(&path) else {
+                continue;
+            };
+            let Some(read) = self.read.get(&source) else {
+                wanted.insert(source);
+                continue;
+            };
+            if !self.needs.contains_key(&path) {
+                let mut needed = read.whole().map_or_else(Vec::new, |facts| {
+                    source::needs(source.language, &path, facts, &self.tree)
+                });
+                if source.language == Language::Python {
+                    needed.extend(conftests(&path).filter(|file| self.tree.is_file(file)));
+                }
+                needed.retain(|file| is_support(self.plan.class(file), file));
+                self.needs.insert(path.clone(), needed);
+            }
+            for needed in &self.needs[&path] {
+                if seen.insert(needed.clone()) {
+                    open.push(needed.clone());
+                }
+            }
+        }
+        wanted
+    }
+
+    /// What the sources say.
+    pub fn finish(self) -> Answers {
+        let needs = self.needs_of_all();
+        let mut properties = BTreeMap::new();
+        for id in &self.properties {
+            let (presence, unchanged) = self.property(id);
+            let fact = PropertyFact {
+                presence,
+                unchanged,
+                needs: needs.get(id.path()).map(|path| (*path).to_owned()),
+            };
+            properties.insert(id.to_string(), fact);
+        }
+        let mut files = BTreeMap::new();
+        let mut only = BTreeMap::new();
+        for (at, change) in self.changes.iter().enumerate() {
+            if !self.reads(at) {
+                continue;
+            }
+            if self.classes[at] == Class::Production {
+                if !self.changes_only_tests(change) {
+                    continue;
+                }
+                only.insert(at, Only::TestItems);
+            }
+            let fact = self.test_file(change);
+            if fact != TestFileFact::default() {
+                files.insert(change.path.clone(), fact);
+            }
+        }
+        let sources = Sources { properties, files };
+        Answers { sources, only }
+    }
+
+    fn property_files(&self) -> BTreeSet<&'a str> {
+        self.properties.iter().map(|id| id.path()).collect()
+    }
+
+    /// Whether both sides of a change are looked at: tests, and Rust's production with its own tests.
+    fn reads(&self, at: usize) -> bool {
+        let change = &self.changes[at];
+        match self.classes[at] {
+            Class::Property | Class::Test => true,
+            Class::Production => {
+                Language::of_path(&change.path) == Some(Language::Rust)
+                    && change.base.is_some()
+                    && change.merged.is_some()
+            }
+            _ => false,
+        }
+    }
+
+    fn change(&self, path: &str) -> Option<&'a Change> {
+        self.by_path.get(path).map(|at| &self.changes[*at])
+    }
+
+    /// The blob at `path` of the merged tree.
+    fn merged(&self, path: &str) -> Option<Wanted> {
+        source_of(path, (self.entry)(path).as_ref())
+    }
+
+    /// The blob at `path` of the base tip, where the patch changes it.
+    fn base(&self, path: &str) -> Option<Wanted> {
+        source_of(path, self.change(path)?.base.as_ref())
+    }
+
+    fn merged_read(&self, path: &str) -> Option<&SourceRead> {
+        self.read.get(&self.merged(path)?)
+    }
+
+    fn base_facts(&self, path: &str) -> Option<&SourceFacts> {
+        self.read.get(&self.base(path)?)?.whole()
+    }
+
+    fn merged_facts(&self, path: &str) -> Option<&SourceFacts> {
+        self.merged_read(path)?.whole()
+    }
+
+    /// What became of a property, and whether its text is what the base tip has.
+    fn property(&self, id: &NodeId) -> (Presence, bool) {
+        let path = id.path();
+        let touched = self.change(path).is_some();
+        let (names, param) = source::names_of(id);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let facts = match self.merged_read(path) {
+            None if self.tree.is_file(path) => {
+                let why = "there is no grammar for its language".to_owned();
+                return (Presence::NotLookedAt(why), !touched);
+            }
+            None => {
+                let renamed_to = self.renamed(path, &names);
+                return (Presence::Absent { renamed_to }, false);
+            }
+            Some(SourceRead::TooLarge) => {
+                let why = format!("its file has more than {} bytes", source::LARGEST);
+                return (Presence::NotLookedAt(why), !touched);
+            }
+            Some(SourceRead::Unavailable(why)) => {
+                return (Presence::Unavailable(why.clone()), false);
+            }
+            Some(SourceRead::Facts(facts)) => facts,
+        };
+        if let Some(line) = facts.broken {
+            return (Presence::Broken(line), false);
+        }
+        if names.is_empty() {
+            return (Presence::Present(1), !touched);
+        }
+        match source::find(facts, &names) {
+            Found::Nothing => {
+                let renamed_to = self.renamed(path, &names);
+                (Presence::Absent { renamed_to }, false)
+            }
+            Found::Computed => {
+                let why = "its title is computed".to_owned();
+                (Presence::NotLookedAt(why), !touched)
+            }
+            Found::Item(item) => {
+                let unchanged = !touched || self.is_unchanged(path, &names, item);
+                (presence(item, param.as_deref()), unchanged)
+            }
+        }
+    }
+
+    fn is_unchanged(&self, path: &str, names: &[&str], item: &TestItem) -> bool {
+        let before = self
+            .base_facts(path)
+            .map(|facts| source::find(facts, names));
+        matches!(before, Some(Found::Item(before))
+            if before.text == item.text && before.context == item.context && before.disabled.is_none())
+    }
+
+    /// The id of the item of the merged tree that has the text of one that the base tip has.
+    fn renamed(&self, path: &str, names: &[&str]) -> Option<String> {
+        let Found::Item(before) = source::find(self.base_facts(path)?, names) else {
+            return None;
+        };
+        let changes = self.changes.iter().zip(&self.classes);
+        let moved = changes.filter(|(change, class)| {
+            change.old_path.as_deref() == Some(path) || **class == Class::Property
+        });
+        let places = std::iter::once(path).chain(moved.map(|(change, _)| change.path.as_str()));
+        let mut found = places.filter_map(|place| {
+            let items = &self.merged_facts(place)?.items;
+            let item = items.iter().find(|item| item.shape == before.shape)?;
+            Some(node_id(place, &item.names))
+        });
+        found.next()
+    }
+
+    /// For each file, a file of the write-set that it needs; what can't be read needs itself.
+    fn needs_of_all(&self) -> HashMap<&str, &str> {
+        let mut needed_by: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (path, needs) in &self.needs {
+            for needed in needs {
+                needed_by.entry(needed).or_default().push(path);
+            }
+        }
+        let mut found: HashMap<&str, &str> = HashMap::new();
+        let mut open: VecDeque<(&str, &str)> = VecDeque::new();
+        for (path, needs) in &self.needs {
+            let unread = self.merged_facts(path).is_none();
+            if unread {
+                found.insert(path, path);
+                open.push_back((path, path));
+            }
+            for needed in needs.iter().filter(|needed| self.change(needed).is_some()) {
+                open.push_back((needed, needed));
+            }
+        }
+        while let Some((path, source)) = open.pop_front() {
+            for user in needed_by.get(path).into_iter().flatten() {
+                if !found.contains_key(user) {
+                    found.insert(user, source);
+                    open.push_back((user, source));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a change of a production file leaves everything outside of test items as it is.
+    fn changes_only_tests(&self, change: &Change) -> bool {
+        let (Some(before), Some(after)) = (&change.base, &change.merged) else {
+            return false;
+        };
+        let differs = before.id != after.id && before.kind == after.kind;
+        let sides = (
+            self.base_facts(&change.path),
+            self.merged_facts(&change.path),
+        );
+        differs && matches!(sides, (Some(before), Some(after)) if before.rest == after.rest)
+    }
+
+    fn test_file(&self, change: &Change) -> TestFileFact {
+        let tests = |facts: &'_ SourceFacts| -> BTreeSet<String> {
+            let tests = facts
+                .items
+                .iter()
+                .filter(|item| item.sort == ItemSort::Test);
+            tests.map(|item| item.names.join("::")).collect()
+        };
+        let before = self.base_facts(&change.path).map(tests).unwrap_or_default();
+        let after = self.merged_facts(&change.path);
+        let kept = after.map(tests).unwrap_or_default();
+        let seeds: BTreeSet<u32> = after
+            .into_iter()
+            .flat_map(|facts| facts.items.iter().filter_map(|item| item.seed))
+            .collect();
+        TestFileFact {
+            removed: before.difference(&kept).cloned().collect(),
+            seeds: seeds.into_iter().collect(),
+        }
+    }
+}
+
+fn presence(item: &TestItem, param: Option<&str>) -> Presence {
+    if let Some(disabled) = &item.disabled {
+        return Presence::Disabled(disabled.clone());
+    }
+    // A row whose id the source does not state may be any of them.
+    let skipped = item.skipped_rows.iter().find(|row| match (&row.id, param) {
+        (Some(id), Some(param)) => param.contains(id.as_str()),
+        (None, Some(_)) => true,
+        (_, None) => false,
+    });
+    match skipped {
+        Some(row) => Presence::Disabled(crate::model::Disabled {
+            line: row.line,
+            why: "a parametrized row that may be this one is skipped".to_owned(),
+        }),
+        None => Presence::Present(item.line),
+    }
+}
+
+/// Where pytest looks for a `conftest.py` that a test file gets without naming it.
+pub(super) fn conftests(path: &str) -> impl Iterator<Item = String> + '_ {
+    let dirs = path.rmatch_indices('/').map(|(at, _)| &path[..=at]);
+    dirs.chain(std::iter::once(""))
+        .map(|dir| format!("{dir}conftest.py"))
+}
+
+fn node_id(path: &str, names: &[String]) -> String {
+    let names = names.iter().map(|name| name.replace("::", r"\:\:"));
+    std::iter::once(path.to_owned())
+        .chain(names)
+        .collect::<Vec<_>>()
+        .join("::")
+}
+
+fn source_of(path: &str, entry: Option<&Entry>) -> Option<Wanted> {
+    let entry = entry.filter(|entry| entry.kind.is_regular())?;
+    Some(Wanted {
+        id: entry.id.clone(),
+        language: Language::of_path(path)?,
+    })
+}
+
+/// Whether a test may need the file beyond its own: no production (that is what it tests), no fixture and
+/// no contract (they have rules of their own).
+fn is_support(class: Class, path: &str) -> bool {
+    !matches!(class, Class::Production | Class::Fixture | Class::Contract)
+        && (Language::of_path(path).is_some() || path.ends_with(".json"))
+}
+
+/// The merged tree, as imports are resolved in it.
+struct Tree<'a>(&'a [Listed<'a>]);
+
+impl Tree<'_> {
+    fn from(&self, path: &str) -> usize {
+        self.0.partition_point(|listed| listed.path < path)
+    }
+}
+
+impl Files for Tree<'_> {
+    fn is_file(&self, path: &str) -> bool {
+        let listed = self.0.get(self.from(path));
+        listed.is_some_and(|listed| listed.path == path && listed.kind.is_regular())
+    }
+
+    fn has_dir(&self, dir: &str) -> bool {
+        let below = format!("{dir}/");
+        let listed = self.0.get(self.from(&below));
+        listed.is_some_and(|listed| listed.path.starts_with(&below))
+    }
+
+    fn files_in(&self, dir: &str) -> Vec<String> {
+        let below = if dir.is_empty() {
+            String::new()
+        } else {
+            format!("{dir}/")
+        };
+        let mut found = Vec::new();
+        let mut at = self.from(&below);
+        while let Some(listed) = self.0.get(at) {
+            let Some(rest) = listed.path.strip_prefix(below.as_str()) else {
+                break;
+            };
+            at = match rest.split_once('/') {
+                // Past everything in that directory: `0` comes after `/`.
+                Some((inner, _)) => self.from(&format!("{below}{inner}0")).max(at + 1),
+                None => {
+                    if listed.kind.is_regular() {
+                        found.push(listed.path.to_owned());
+                    }
+                    at + 1
+                }
+            };
+        }
+        found
+    }
+}

@@ -1,0 +1,218 @@
+//! What the source says decides: ghosts, disabled tests, witnesses by item, what a test needs.
+
+use super::scene::*;
+use crate::model::*;
+
+const PARSE_RS: &str = "src/parse.rs";
+const INLINE: &str = "src/parse.rs::tests::roundtrip";
+
+fn state_of(decision: &Decision, nodeid: &str) -> (PropertyState, String) {
+    let mut listed = decision
+        .coverage
+        .iter()
+        .flat_map(|coverage| &coverage.properties);
+    let found = listed.find(|property| property.nodeid == nodeid);
+    found.map_or_else(
+        || panic!("{nodeid} is not listed: {:#?}", decision.coverage),
+        |property| (property.state, property.why.clone()),
+    )
+}
+
+/// A patch to the parser, guarded by one property whose file holds this text.
+fn guarded_by(text: &str) -> Scene {
+    Scene::production()
+        .mapping(&[rule(PARSE, &[ROUNDTRIP])])
+        .on_both(PROPERTY_FILE, text)
+}
+
+#[test]
+fn a_function_that_is_not_in_its_file_is_a_ghost() {
+    let decision = guarded_by("def test_other(): ...\n").expect(Verdict::Refuse);
+    let (state, why) = state_of(&decision, ROUNDTRIP);
+    assert_eq!(state, PropertyState::Ghost);
+    assert!(why.contains("has no test_roundtrip"), "{why}");
+    assert_eq!(
+        decision.of_rule(Rule::GhostProperty),
+        [(Effect::Notice, Some(MAP))]
+    );
+}
+
+#[test]
+fn a_renamed_property_is_told_by_both_ids() {
+    let body = "(x):\n    assert parse(x) == x\n";
+    let decision = guarded_by(&format!("def test_roundtrip{body}"))
+        .change(PROPERTY_FILE, &format!("def test_inverse{body}"))
+        .expect(Verdict::Refuse);
+    let message = decision.message_of(Rule::GhostProperty);
+    assert!(message.contains("test_roundtrip"), "{message}");
+    assert!(
+        message.contains("tests/properties/test_parse.py::test_inverse"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_skipped_property_does_not_count() {
+    let text = "import pytest\n\n@pytest.mark.skip\ndef test_roundtrip(): ...\n";
+    let decision = guarded_by(text).expect(Verdict::Refuse);
+    assert_eq!(state_of(&decision, ROUNDTRIP).0, PropertyState::Disabled);
+    assert_eq!(
+        decision.of_rule(Rule::DisabledProperty),
+        [(Effect::Notice, Some(PROPERTY_FILE))]
+    );
+    let line = decision
+        .findings
+        .iter()
+        .find(|f| f.rule == Rule::DisabledProperty);
+    assert_eq!(line.and_then(|finding| finding.line), Some(3));
+}
+
+#[test]
+fn a_syntax_error_in_the_file_takes_its_properties_away() {
+    let decision = guarded_by("def test_roundtrip(): ...\n\ndef (:\n").expect(Verdict::Refuse);
+    let (state, why) = state_of(&decision, ROUNDTRIP);
+    assert_eq!(state, PropertyState::Disabled);
+    assert!(why.contains(":3 is no valid source"), "{why}");
+}
+
+#[test]
+fn a_language_without_a_grammar_is_shown_as_not_looked_at() {
+    let id = "tests/properties/ParseTest.java::roundtrip";
+    let decision = Scene::production()
+        .mapping(&[rule(PARSE, &[id])])
+        .on_both("tests/properties/ParseTest.java", "class ParseTest {}")
+        .expect(Verdict::Pass);
+    let (state, why) = state_of(&decision, id);
+    assert_eq!(state, PropertyState::Live);
+    assert!(why.contains("not looked at: there is no grammar"), "{why}");
+}
+
+#[test]
+fn a_property_is_local_when_a_file_that_it_imports_changes() {
+    let text = "from tests.support.strategies import trees\n\ndef test_roundtrip(): ...\n";
+    let scene = || {
+        guarded_by(text)
+            .on_both("tests/support/strategies.py", "from .deeper import leaf\n")
+            .on_both("tests/support/deeper.py", "leaf = 1\n")
+    };
+    scene().expect(Verdict::Pass);
+    for changed in ["tests/support/strategies.py", "tests/support/deeper.py"] {
+        let decision = scene()
+            .change(changed, "leaf = 2\n")
+            .expect(Verdict::Refuse);
+        let (state, why) = state_of(&decision, ROUNDTRIP);
+        assert_eq!(state, PropertyState::Local, "{changed}");
+        assert!(why.contains(changed), "{why}");
+    }
+    // A file that it does not need is none of its business.
+    let decision = scene().change("tests/support/other.py", "x = 1\n").decide();
+    assert_eq!(state_of(&decision, ROUNDTRIP).0, PropertyState::Live);
+}
+
+fn inline(production: &str, helper: &str, test: &str) -> String {
+    format!(
+        "pub fn parse() -> u8 {{ {production} }}\n\n#[cfg(test)]\nmod tests {{\n    use super::*;\n\
+         \n    fn helper() -> u8 {{ {helper} }}\n\n    #[test]\n    fn roundtrip() {{ {test} }}\n\n\
+             #[test]\n    fn other() {{ assert!(true); }}\n}}\n"
+    )
+}
+
+fn with_inline() -> Scene {
+    Scene::quiet()
+        .config("paths:\n  inline_properties: [src/parse.rs]\n")
+        .mapping(&[rule(PARSE_RS, &[INLINE])])
+        .on_both(
+            PARSE_RS,
+            &inline("1", "1", "assert_eq!(parse(), helper());"),
+        )
+}
+
+#[test]
+fn an_inline_property_whose_text_is_unchanged_is_a_witness_of_its_own_file() {
+    let test = "assert_eq!(parse(), helper());";
+    let decision = with_inline()
+        .change(PARSE_RS, &inline("2 - 1", "1", test))
+        .expect(Verdict::Pass);
+    assert_eq!(state_of(&decision, INLINE).0, PropertyState::Live);
+    for (helper, test) in [("2", test), ("1", "assert!(true);")] {
+        let decision = with_inline()
+            .change(PARSE_RS, &inline("2", helper, test))
+            .expect(Verdict::Refuse);
+        assert_eq!(state_of(&decision, INLINE).0, PropertyState::Local);
+    }
+}
+
+#[test]
+fn a_hunk_wholly_inside_a_test_item_is_no_production_hunk() {
+    let test = "assert_eq!(parse(), helper());";
+    let other = inline("1", "1", test).replace("assert!(true)", "assert!(1 == 1)");
+    let decision = with_inline().change(PARSE_RS, &other).expect(Verdict::Pass);
+    assert_eq!(decision.write_set[0].class, Class::Test);
+    assert!(decision.coverage.is_empty());
+    // The property's own text is a property's change.
+    let decision = with_inline()
+        .change(PARSE_RS, &inline("1", "1", "assert!(true);"))
+        .expect(Verdict::HumanReview);
+    assert_eq!(decision.write_set[0].class, Class::Property);
+    // A production function that becomes a test item is a production change.
+    let gone = inline("1", "1", test).replacen("pub fn", "#[cfg(test)]\npub fn", 1);
+    let decision = with_inline().change(PARSE_RS, &gone).decide();
+    assert_eq!(decision.write_set[0].class, Class::Production);
+}
+
+#[test]
+fn tests_that_are_gone_from_a_file_with_production_need_a_person() {
+    let file = "tests/test_plain.py";
+    let decision = Scene::production()
+        .on_both(file, "def test_a(): ...\n\ndef test_b(): ...\n")
+        .change(file, "def test_a(): ...\n")
+        .expect(Verdict::HumanReview);
+    assert_eq!(
+        decision.of_rule(Rule::TestsRemoved),
+        [(Effect::HumanReview, Some(file))]
+    );
+    assert!(
+        decision
+            .message_of(Rule::TestsRemoved)
+            .ends_with(": test_b")
+    );
+}
+
+#[test]
+fn a_manifest_that_changes_in_other_keys_is_other() {
+    let before = "[project]\nversion = \"1\"\n[tool.pytest.ini_options]\naddopts = \"-q\"\n";
+    let scene = Scene::quiet().on_both("pyproject.toml", before);
+    let other = scene
+        .clone()
+        .change("pyproject.toml", &before.replace("\"1\"", "\"2\""))
+        .expect(Verdict::Pass);
+    assert_eq!(other.write_set[0].class, Class::Other);
+    let harness = scene
+        .clone()
+        .change("pyproject.toml", &before.replace("-q", "-k nothing"))
+        .expect(Verdict::HumanReview);
+    assert_eq!(harness.write_set[0].class, Class::Harness);
+    // A repository that names it harness means all of it.
+    let named = scene
+        .config("paths:\n  harness: [pyproject.toml]\n")
+        .change("pyproject.toml", &before.replace("\"1\"", "\"2\""))
+        .expect(Verdict::HumanReview);
+    assert_eq!(named.write_set[0].class, Class::Harness);
+}
+
+#[test]
+fn a_source_that_could_not_be_had_is_undetermined() {
+    let decision = Scene::production()
+        .tweak(|snapshot| {
+            let Fact::Known(sources) = &mut snapshot.sources else {
+                panic!("the scene has sources");
+            };
+            let fact = sources
+                .properties
+                .get_mut(ROUNDTRIP)
+                .expect("a listed property");
+            fact.presence = Presence::Unavailable("cut off".to_owned());
+        })
+        .expect(Verdict::Refuse);
+    assert!(decision.message_of(Rule::Undetermined).contains("cut off"));
+}
