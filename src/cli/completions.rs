@@ -12,6 +12,10 @@ use super::{Cli, Outcome, out};
 /// Prints a script for the shell, made from these very commands and flags.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exit status:
+  0  printed
+  2  the shell is not known
+
 Examples:
   frostline completions bash > ~/.local/share/bash-completion/completions/frostline
   frostline completions zsh > ~/.zfunc/_frostline

@@ -26,7 +26,10 @@ const INTERRUPTED: u8 = 130;
 #[command(after_help = "\
 Exit status:
   0  the first pull request was refused, the corrected one passed
-  2  anything else")]
+  2  anything else
+
+Examples:
+  frostline demo")]
 pub struct Args {}
 
 pub fn run(_: Args) -> Outcome {

@@ -19,6 +19,10 @@ use crate::render::visible;
 /// on disk with --worktree, or outside a repository.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exit status:
+  0  printed
+  2  a path holds no file or cannot be read; nothing is printed
+
 Examples:
   frostline digest tests/fixtures               manifest-sha256: of everything below
   frostline digest tests/fixtures/a.json --files

@@ -13,6 +13,12 @@ use crate::render::visible;
 
 /// Look at the contract files
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status:
+  as of each command
+
+Examples:
+  frostline ledger validate")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

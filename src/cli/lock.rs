@@ -41,9 +41,31 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Write the lock into the work tree; a run that changes nothing leaves the file as it is
+    /// Write the lock into the work tree
+    ///
+    /// Pins every file below the roots of the lock that is there, or below tests/fixtures. Order and layout
+    /// of an existing lock are kept; a run that changes nothing leaves the file as it is.
+    #[command(after_help = "\
+Exit status:
+  0  written, or up to date
+  2  nothing to pin, a fixture that cannot be pinned, a lock that cannot be read or written
+
+Examples:
+  git add tests/fixtures && frostline lock write && git add test/contract
+  frostline lock write --rev HEAD")]
     Write(Options),
     /// Compare the lock with the fixtures
+    ///
+    /// Lists every fixture that is not as the lock pins it, that the lock does not pin, or that is missing.
+    #[command(after_help = "\
+Exit status:
+  0  every fixture matches
+  1  the lock and the fixtures differ
+  2  there is no lock, or it cannot be read
+
+Examples:
+  frostline lock verify
+  frostline lock verify --rev origin/main")]
     Verify(Options),
 }
 

@@ -13,6 +13,10 @@ use crate::contract::schema::SCHEMAS;
 /// `test/contract` while they are written. The repository's `docs/schema` holds the same texts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Exit status:
+  0  printed
+  2  there is no schema of that name
+
 Examples:
   frostline schema config > frostline.schema.json
   frostline schema | jq 'keys'")]

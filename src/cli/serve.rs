@@ -29,7 +29,7 @@ Exit status:
   0  stopped by SIGTERM or SIGINT
   2  the server could not start, or could not end its work
 
-Example:
+Examples:
   frostline serve --config /etc/frostline/frostline.toml")]
 pub struct Args {
     /// The configuration file [default: frostline.toml, if there is one]

@@ -532,6 +532,9 @@ fn every_command_explains_itself() {
         args.push("--help");
         let long = run(folder.path(), &args);
         assert_eq!(code(&long), 0, "{command}");
+        for part in ["\nUsage: ", "\nExit status:\n", "\nExamples:\n"] {
+            assert!(stdout(&long).contains(part), "{command} lacks{part}");
+        }
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), seen(&long));
         });
