@@ -72,6 +72,12 @@ impl Plan {
 
     /// [`super::decide`] with the contract that this plan was made from, read once for both.
     pub fn decide(&self, snapshot: &Snapshot) -> Decision {
+        if self.reading.by_proposed_globs && snapshot.opted_in {
+            // A guarded branch without a contract, where the default branch has opted in.
+            let reading = Reading::strict(&snapshot.contract);
+            let classes = reading.classifier();
+            return super::decide_by(&reading, &classes, snapshot);
+        }
         super::decide_by(&self.reading, &self.classes, snapshot)
     }
 

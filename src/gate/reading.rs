@@ -73,8 +73,11 @@ pub enum Judge {
 /// Every contract file, read.
 #[derive(Debug)]
 pub struct Reading {
-    /// In force: the base tip's, or the defaults when that has none or it can't be read.
+    /// In force: the base tip's, or the defaults when that has none or it can't be read; with the
+    /// proposed globs where the repository opts in.
     pub config: RepoConfig,
+    /// The globs of `config` are proposed by the patch.
+    pub by_proposed_globs: bool,
     pub config_file: Sides<RepoConfig>,
     pub lock: Sides<Lock>,
     pub freezes: Sides<Freezes>,
@@ -84,7 +87,18 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Where the base tip has nothing of a contract, the globs that are proposed stand: there is nothing
+    /// else to go by, and nothing is judged in a repository that opts in.
     pub fn new(contract: &BTreeMap<Layer, ContractFile>) -> Self {
+        Self::read(contract, !has_any(contract))
+    }
+
+    /// The globs of the base tip, come what may.
+    pub fn strict(contract: &BTreeMap<Layer, ContractFile>) -> Self {
+        Self::read(contract, false)
+    }
+
+    fn read(contract: &BTreeMap<Layer, ContractFile>, opts_in: bool) -> Self {
         let config_file = sides(contract, Layer::Config, false, |path, bytes| {
             let config = repo::parse(path, bytes)?;
             if config.paths != Paths::default() {
@@ -97,7 +111,13 @@ impl Reading {
             }
             Ok(config)
         });
-        let config = config_file.base.ready().cloned().unwrap_or_default();
+        let mut config = config_file.base.ready().cloned().unwrap_or_default();
+        let proposed = config_file.proposed.as_ref().and_then(Read::ready);
+        let proposed = proposed.filter(|_| opts_in);
+        if let Some(proposed) = proposed {
+            config.paths = proposed.paths.clone();
+        }
+        let by_proposed_globs = proposed.is_some();
         let off = |layer| config.is_off(layer);
         let reading = Self {
             lock: sides(contract, Layer::Lock, off(Layer::Lock), |path, bytes| {
@@ -122,6 +142,7 @@ impl Reading {
             .into_iter()
             .map(|layer| (layer, sides(contract, layer, off(layer), |_, _| Ok(()))))
             .collect(),
+            by_proposed_globs,
             config_file,
             config: RepoConfig::default(),
         };
@@ -162,6 +183,21 @@ impl Reading {
         };
         Classifier::new(&self.config, self.base_roots(), map)
     }
+}
+
+/// Whether the base tip has one of the files by which a repository has opted in (protocol 3).
+fn has_any(contract: &BTreeMap<Layer, ContractFile>) -> bool {
+    let layers = [
+        Layer::Config,
+        Layer::Lock,
+        Layer::Freezes,
+        Layer::Map,
+        Layer::Ledger,
+    ];
+    layers
+        .iter()
+        .filter_map(|layer| contract.get(layer))
+        .any(|file| file.base != BlobFact::Absent)
 }
 
 fn sides<T>(

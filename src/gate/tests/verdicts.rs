@@ -338,3 +338,38 @@ fn a_patch_to_a_repository_that_has_not_opted_in_is_told_of_nothing_missing() {
     assert_eq!(decision.of_rule(Rule::ContractUnreadable), []);
     assert_eq!(decision.table[2].detail, "1 of 1 match");
 }
+
+/// Nothing of a contract on the base; the patch brings all of it, with globs of its own.
+fn bringing_a_contract(paths: &str) -> Scene {
+    let mut scene = Scene::quiet();
+    for path in [LOCK, FREEZES, MAP] {
+        scene = scene.remove_on_both(path);
+    }
+    scene
+        .on_both("checks/inv_parse.py", "def inv(): ...")
+        .change(CONFIG, &format!("paths: {paths}\n"))
+        .change(LOCK, &lock_of(&[(FIXTURE, "{}")]))
+        .change(FREEZES, &freezes_of(&[]))
+        .change(MAP, &map_of(&[rule(PARSE, &["checks/inv_parse.py::inv"])]))
+}
+
+#[test]
+fn a_patch_that_opts_in_is_shown_by_the_globs_that_it_proposes() {
+    let mut scene = bringing_a_contract("{properties: [checks/**]}");
+    scene.opted_in = false;
+    let decision = scene.expect(Verdict::NotApplicable);
+    assert_eq!(decision.of_rule(Rule::DeadPrefix), []);
+    assert_eq!(decision.of_rule(Rule::CoverageHole), []);
+}
+
+#[test]
+fn proposed_globs_have_no_say_where_the_default_branch_has_opted_in() {
+    let scene =
+        bringing_a_contract("{production: [none/**]}").change(PARSE, "def parse(): return 1");
+    let decision = scene.expect(Verdict::Refuse);
+    assert!(
+        !decision.of_rule(Rule::ContractWithProduction).is_empty(),
+        "{:?}",
+        decision.findings
+    );
+}
