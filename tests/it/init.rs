@@ -142,7 +142,12 @@ fn verdict_on(repo: &TestRepo, path: &str) -> (Verdict, Vec<Rule>) {
     repo.switch("main");
     repo.git(&["branch", "--force", "feature", "main"]);
     repo.switch("feature");
-    let changed = format!("{}\n", text(repo, path).expect("a file to change"));
+    // In Rust a blank line changes nothing outside of the tests.
+    let line = match path.ends_with(".rs") {
+        true => "const CHANGED: u8 = 1;",
+        false => "",
+    };
+    let changed = format!("{}{line}\n", text(repo, path).expect("a file to change"));
     repo.write(path, changed);
     repo.commit("Change");
     let decision = judged(repo, "main");
