@@ -190,7 +190,7 @@ pub fn tests(tree: &Tree, production: &[String]) -> Vec<String> {
         if !matches!(class, Class::Other | Class::Production) {
             continue;
         }
-        let Some(dir) = above(path).find(|dir| TEST_DIRECTORIES.contains(&name(dir))) else {
+        let Some(dir) = above(path).find(|dir| is_named_like_tests(name(dir))) else {
             continue;
         };
         // A package may be called `test` and be what users import.
@@ -203,4 +203,8 @@ pub fn tests(tree: &Tree, production: &[String]) -> Vec<String> {
         }
     }
     collapsed(found)
+}
+
+fn is_named_like_tests(name: &str) -> bool {
+    TEST_DIRECTORIES.contains(&name) || name.ends_with("_tests") || name.ends_with("-tests")
 }

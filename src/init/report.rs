@@ -1,7 +1,13 @@
 //! What `init` says at the end: what it found, how much has a property, what it could not map and why,
 //! and what to do next.
 
+mod example;
+mod page;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+use example::example;
+use page::{Page, shortened};
 
 use super::imports::Targets;
 use super::properties::{Globs, PropertyFile};
@@ -12,11 +18,6 @@ use crate::contract::map::HunkMap;
 use crate::gate::PrefixIndex;
 use crate::gate::classes::is_at_or_below;
 use crate::model::{Generator, Layer, NodeId};
-use crate::render::visible;
-use crate::source::Language;
-
-/// So many lines of one kind are shown.
-const MOST_SHOWN: usize = 8;
 
 /// What is told of one proposal.
 #[derive(Debug)]
@@ -326,117 +327,4 @@ fn lock_advice(parts: &Parts<'_>, lock: &crate::contract::lock::Lock) -> Vec<Str
         ));
     }
     advice
-}
-
-/// The first lines, and how many more there are.
-fn shortened(mut lines: Vec<String>) -> Vec<String> {
-    let more = lines.len().saturating_sub(MOST_SHOWN);
-    lines.truncate(MOST_SHOWN);
-    if more > 0 {
-        lines.push(format!("  … and {more} more"));
-    }
-    lines
-}
-
-/// What a first property looks like in the language that most production files have.
-fn example(parts: &Parts<'_>) -> String {
-    let mut counts: BTreeMap<Language, usize> = BTreeMap::new();
-    for path in parts.production {
-        if let Some(language) = Language::of_path(path) {
-            *counts.entry(language).or_default() += 1;
-        }
-    }
-    let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    let (file, code) = match most.map(|(language, _)| language) {
-        Some(Language::Rust) => (
-            "tests/properties/main.rs, with proptest",
-            "  proptest::proptest! {\n      #[test]\n      fn what_is_written_is_read_back(value in \".*\") {\n          assert_eq!(read(&write(&value)), value);\n      }\n  }",
-        ),
-        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => (
-            "tests/properties/roundtrip.test.ts, with fast-check",
-            "  test(\"what is written is read back\", () => {\n    fc.assert(fc.property(fc.string(), (value) => {\n      expect(read(write(value))).toBe(value);\n    }));\n  });",
-        ),
-        Some(Language::Go) => (
-            "a file such as parse_fuzz_test.go, listed under paths.properties",
-            "  func FuzzRoundTrip(f *testing.F) {\n      f.Fuzz(func(t *testing.T, value string) {\n          if got := Read(Write(value)); got != value {\n              t.Fatalf(\"%q became %q\", value, got)\n          }\n      })\n  }",
-        ),
-        _ => (
-            "tests/properties/test_roundtrip.py, with Hypothesis",
-            "  @given(st.text())\n  def test_what_is_written_is_read_back(value):\n      assert read(write(value)) == value",
-        ),
-    };
-    format!(
-        "There is no property yet, so nothing can pass once you enforce. A first one, in\n{file}:\n\n{code}\n\nThen `git add` it and run `frostline init` again: it proposes a rule for it."
-    )
-}
-
-#[derive(Default)]
-struct Page {
-    out: String,
-}
-
-impl Page {
-    fn line(&mut self, text: &str) {
-        self.out.push_str(&visible(text));
-        self.out.push('\n');
-    }
-
-    /// Several lines of this program's own making.
-    fn text(&mut self, text: &str) {
-        text.lines().for_each(|line| self.line(line));
-    }
-
-    fn lines(&mut self, heading: &str, lines: &[String]) {
-        self.line(&format!("{heading}:"));
-        for line in lines {
-            self.line(&format!("  {line}"));
-        }
-    }
-
-    fn list(&mut self, heading: &str, lines: Vec<String>) {
-        if lines.is_empty() {
-            return;
-        }
-        self.line("");
-        self.line(heading);
-        for line in shortened(lines) {
-            self.line(&format!("  {}", line.trim_end()));
-        }
-    }
-
-    fn changes(&mut self, changes: &[Change], is_dry_run: bool) {
-        self.line("");
-        if changes.is_empty() {
-            self.line("Nothing new to propose: the contract files stay as they are.");
-            return;
-        }
-        for change in changes {
-            let verb = match (is_dry_run, &change.old) {
-                (true, None) => "would write",
-                (true, Some(_)) => "would extend",
-                (false, None) => "wrote",
-                (false, Some(_)) => "extended",
-            };
-            self.line(&format!("{verb} {} ({})", change.path, change.what));
-        }
-    }
-
-    fn next(&mut self, changes: &[Change], is_dry_run: bool) {
-        self.line("");
-        self.line("Next:");
-        if is_dry_run && !changes.is_empty() {
-            self.line("  frostline init");
-            return;
-        }
-        if !changes.is_empty() {
-            let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-            self.line(&format!("  git add {}", paths.join(" ")));
-            let message = match changes.iter().any(|change| change.old.is_some()) {
-                true => "Extend Frostline's contract",
-                false => "Opt in to Frostline",
-            };
-            self.line(&format!("  git commit -m \"{message}\""));
-        }
-        self.line("  frostline check");
-    }
 }

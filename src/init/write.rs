@@ -230,3 +230,59 @@ fn closing_bracket(text: &str, open: usize) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::repo;
+    use crate::contract::map as hunk_map;
+
+    fn rule(prefix: &str) -> Proposed {
+        Proposed {
+            path_prefix: prefix.to_owned(),
+            live_properties: vec!["tests/a\"b.py::test [x]".parse().expect("a node id")],
+        }
+    }
+
+    #[test]
+    fn a_map_is_read_back_and_rules_are_appended_to_any_layout() {
+        let rules = [rule("src/a"), rule("src/b/")];
+        let own = map(&rules[..1]);
+        for text in [
+            own.as_str(),
+            "{\"version\": 1, \"rules\": []}",
+            "{\"rules\": [ ], \"version\": 1}\n",
+            "{\"version\": 1, \"rules\": [{\"path_prefix\": \"x]\", \"live_properties\": []}]}",
+            "{\r\n \"version\": 1,\r\n \"rules\": [\r\n  {\r\n   \"path_prefix\": \"é\",\r\n   \"live_properties\": []\r\n  }\r\n ]\r\n}",
+        ] {
+            let old = hunk_map::parse("m", text.as_bytes()).expect("a map").rules;
+            let new = appended(text, &rules).expect("an extended map");
+            let read = hunk_map::parse("m", new.as_bytes()).expect(&new).rules;
+            assert_eq!(read[..old.len()], old, "{new}");
+            let added: Vec<_> = read[old.len()..]
+                .iter()
+                .map(|rule| (rule.path_prefix.as_str(), rule.live_properties.as_slice()))
+                .collect();
+            let expected: Vec<_> = rules
+                .iter()
+                .map(|rule| (rule.path_prefix.as_str(), rule.live_properties.as_slice()))
+                .collect();
+            assert_eq!(added, expected, "{new}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_is_read_back_whatever_is_in_a_path() {
+        let settings = Settings {
+            production: vec!["a: b #c/**".to_owned(), "!x".to_owned()],
+            tests: vec!["\"quoted\" 'é'/**".to_owned()],
+            lock_off: true,
+            ..Settings::default()
+        };
+        let config = repo::parse("c", config(&settings).as_bytes()).expect("a configuration");
+        assert_eq!(config.paths.production, settings.production);
+        assert_eq!(config.paths.tests, settings.tests);
+        assert!(config.is_off(crate::model::Layer::Lock));
+        assert_eq!(config.mode, repo::Mode::Observe);
+    }
+}
