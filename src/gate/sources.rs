@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Entry, ItemSort, NodeId, Only, Presence, PropertyFact, Sha, SourceFacts,
-    Sources, TestFileFact, TestItem,
+    Change, Class, Disabled, Entry, ItemSort, NodeId, Only, Presence, PropertyFact, Sha,
+    SourceFacts, Sources, TestFileFact, TestItem,
 };
 use crate::source::{self, Files, Found, Language};
 
@@ -268,6 +268,9 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         if let Some(line) = facts.broken {
             return (Presence::Broken(line), false);
         }
+        if let Some(why) = source::conditional_by_name(path) {
+            return (Presence::Disabled(Disabled { line: 1, why }), false);
+        }
         if names.is_empty() {
             return (Presence::Present(1), !touched);
         }
@@ -390,7 +393,7 @@ fn presence(item: &TestItem, param: Option<&str>) -> Presence {
         (_, None) => false,
     });
     match skipped {
-        Some(row) => Presence::Disabled(crate::model::Disabled {
+        Some(row) => Presence::Disabled(Disabled {
             line: row.line,
             why: "a parametrized row that may be this one is skipped".to_owned(),
         }),
