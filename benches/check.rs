@@ -9,35 +9,26 @@
 //! - *files*: 100,000 files, 10 changed, known digests, under 150 ms.
 //! - Peak anonymous memory (`RssAnon`) under 200 MB in all of them.
 
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#[path = "support.rs"]
+mod support;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-const FROSTLINE: &str = env!("CARGO_BIN_EXE_frostline");
-const RUNS: usize = 7;
+use support::{
+    FROSTLINE, Stream, bounded, check, git, import, init, is_asked_for_tests, report, run,
+};
 
 const FIXTURES: usize = 12_000;
 const FIXTURE_BYTES: usize = 190_000_000 / FIXTURES;
 const PRODUCTION: usize = 3_000;
 const FILES: usize = 100_000;
 
-/// What one process took.
-#[derive(Clone, Copy)]
-struct Cost {
-    wall: Duration,
-    /// Bytes, at the most; 0 where `/proc` does not tell.
-    anonymous: u64,
-}
-
 fn main() {
-    // `cargo test --benches` asks for a list of tests.
-    if std::env::args().any(|arg| arg == "--list" || arg == "--test") {
+    if is_asked_for_tests() {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -100,134 +91,11 @@ fn files(repo: &Path) {
     git(repo, &["repack", "-a", "-d", "-q"]);
     let check = check(repo);
     run(repo, FROSTLINE, &check);
-    let costs = repeat(&|| run(repo, FROSTLINE, &check));
-    println!(
-        "100,000 files, 10 changed: {} (bound 150 ms), RssAnon {}",
-        milliseconds(median(&costs)),
-        megabytes(&costs)
+    bounded(
+        "100,000 files, 10 changed",
+        Duration::from_millis(150),
+        &|| run(repo, FROSTLINE, &check),
     );
-}
-
-fn check(repo: &Path) -> Vec<&str> {
-    let repo = repo.to_str().expect("a plain path");
-    vec![
-        "check", "--repo", repo, "--base", "main", "--head", "work", "--format", "json",
-    ]
-}
-
-/// Both in turn, so that a change of the machine's pace hits both.
-fn report(
-    name: &str,
-    (yardstick, bound): (&str, f64),
-    ours: &dyn Fn() -> Cost,
-    theirs: &dyn Fn() -> Cost,
-) {
-    ours();
-    theirs();
-    let (mut our_costs, mut their_costs) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
-        our_costs.push(ours());
-        their_costs.push(theirs());
-    }
-    let (one, two) = (median(&our_costs), median(&their_costs));
-    println!(
-        "{name}: {}, {yardstick}: {}; ratio {:.2} (bound {bound}), RssAnon {}",
-        milliseconds(one),
-        milliseconds(two),
-        one.as_secs_f64() / two.as_secs_f64(),
-        megabytes(&our_costs)
-    );
-}
-
-fn repeat(run: &dyn Fn() -> Cost) -> Vec<Cost> {
-    (0..RUNS).map(|_| run()).collect()
-}
-
-fn median(costs: &[Cost]) -> Duration {
-    let mut walls: Vec<Duration> = costs.iter().map(|cost| cost.wall).collect();
-    walls.sort_unstable();
-    walls[walls.len() / 2]
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.0} ms", time.as_secs_f64() * 1000.0)
-}
-
-fn megabytes(costs: &[Cost]) -> String {
-    let most = costs.iter().map(|cost| cost.anonymous).max().unwrap_or(0);
-    format!("{:.0} MB (bound 200 MB)", most as f64 / 1_000_000.0)
-}
-
-/// Runs a command to its end, looking at its anonymous memory all the while.
-fn run(folder: &Path, program: &str, args: &[&str]) -> Cost {
-    let start = Instant::now();
-    let mut child = Command::new(program)
-        .args(args)
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a program that starts");
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let mut anonymous = 0;
-    let code = loop {
-        anonymous = anonymous.max(anonymous_memory(&status).unwrap_or(0));
-        if let Some(code) = child.try_wait().expect("a child") {
-            break code;
-        }
-        std::thread::sleep(Duration::from_micros(500));
-    };
-    let wall = start.elapsed();
-    // 0, 1 and 3 are verdicts; 2 is a check that could not run.
-    assert!(
-        matches!(code.code(), Some(0 | 1 | 3)),
-        "{program} {args:?}: {code}"
-    );
-    Cost { wall, anonymous }
-}
-
-fn anonymous_memory(status: &Path) -> Option<u64> {
-    let text = std::fs::read_to_string(status).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
-fn git(repo: &Path, args: &[&str]) -> String {
-    let output = isolated(repo, args).output().expect("git on the PATH");
-    assert!(
-        output.status.success(),
-        "git {args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn isolated(repo: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    command
-        .args(args)
-        .current_dir(repo)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1");
-    command
-}
-
-fn init(repo: &Path) {
-    std::fs::create_dir_all(repo).expect("a new folder");
-    git(repo, &["init", "--quiet", "--initial-branch=main"]);
-}
-
-fn import(repo: &Path, stream: &[u8]) {
-    let mut child = isolated(repo, &["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("git on the PATH");
-    let mut pipe = child.stdin.take().expect("a pipe");
-    pipe.write_all(stream).expect("git reads the stream");
-    drop(pipe);
-    assert!(child.wait().expect("git ends").success());
 }
 
 /// Numbers with a fixed sequence (SplitMix64).
@@ -268,62 +136,14 @@ fn json_bytes(dice: &mut Dice) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A commit for `git fast-import`, and the files that it writes.
-struct Stream(Vec<u8>);
+fn property(number: usize) -> String {
+    format!("tests/properties/test_{}.py::test_it", number % 100)
+}
 
-impl Stream {
-    fn commit(&mut self, branch: &str, from: Option<&str>) {
-        let _ = write!(
-            self.0,
-            "commit refs/heads/{branch}\ncommitter A <a@example.com> 1700000000 +0000\ndata 2\nx\n"
-        );
-        if let Some(from) = from {
-            let _ = writeln!(self.0, "from {from}");
-        }
-    }
-
-    fn file(&mut self, path: &str, bytes: &[u8]) {
-        let _ = writeln!(self.0, "M 100644 inline {path}\ndata {}", bytes.len());
-        self.0.extend_from_slice(bytes);
-        self.0.push(b'\n');
-    }
-
-    fn contract(&mut self, lock: &[(String, String)], prefixes: &[String]) {
-        self.file(".github/frostline.yml", b"version: 1\n");
-        self.file(
-            "test/contract/flake-freeze.json",
-            b"{\"version\": 1, \"entries\": []}\n",
-        );
-        let rows: Vec<String> = lock
-            .iter()
-            .map(|(path, digest)| format!("    \"{path}\": \"{digest}\""))
-            .collect();
-        let text = format!(
-            "{{\n  \"fixtures_root\": \"tests/fixtures\",\n  \"files\": {{\n{}\n  }}\n}}\n",
-            rows.join(",\n")
-        );
-        self.file("test/contract/fixtures.lock.json", text.as_bytes());
-        let rules: Vec<String> = prefixes
-            .iter()
-            .enumerate()
-            .map(|(at, prefix)| {
-                format!(
-                    "    {{\"path_prefix\": \"{prefix}\", \"live_properties\": [\"tests/properties/test_{}.py::test_it\"]}}",
-                    at % 100
-                )
-            })
-            .collect();
-        let text = format!(
-            "{{\n  \"version\": 1,\n  \"rules\": [\n{}\n  ]\n}}\n",
-            rules.join(",\n")
-        );
-        self.file("test/contract/hunk-map.json", text.as_bytes());
-        for number in 0..100 {
-            self.file(
-                &format!("tests/properties/test_{number}.py"),
-                b"def test_it():\n    assert True\n",
-            );
-        }
+fn properties(stream: &mut Stream) {
+    for number in 0..100 {
+        let path = format!("tests/properties/test_{number}.py");
+        stream.file(&path, b"def test_it():\n    assert True\n");
     }
 }
 
@@ -363,8 +183,11 @@ fn fixture_stream() -> Vec<u8> {
         lock.push((path, hex::encode(Sha256::digest(&bytes))));
     }
     let path = |number: usize| format!("src/package{:02}/module{number:04}.py", number / 50);
-    let prefixes: Vec<String> = (0..PRODUCTION).map(path).collect();
-    stream.contract(&lock, &prefixes);
+    let rules: Vec<(String, String)> = (0..PRODUCTION)
+        .map(|number| (path(number), property(number)))
+        .collect();
+    stream.contract(&lock, &rules);
+    properties(&mut stream);
     for number in 0..PRODUCTION {
         stream.file(&path(number), &source(number, false));
     }
@@ -376,7 +199,7 @@ fn fixture_stream() -> Vec<u8> {
 }
 
 fn files_stream() -> Vec<u8> {
-    let mut stream = Stream(Vec::new());
+    let mut stream = Stream::default();
     stream.commit("main", None);
     let path = |number: usize| {
         format!(
@@ -398,12 +221,11 @@ fn files_stream() -> Vec<u8> {
         ));
     }
     lock.sort();
-    stream.contract(
-        &lock,
-        &(0..50)
-            .map(|number| format!("src/part{number:02}/"))
-            .collect::<Vec<_>>(),
-    );
+    let rules: Vec<(String, String)> = (0..50)
+        .map(|number| (format!("src/part{number:02}/"), property(number)))
+        .collect();
+    stream.contract(&lock, &rules);
+    properties(&mut stream);
     stream.commit("work", Some("refs/heads/main"));
     for number in 0..10 {
         stream.file(&path(number * 9_999), b"value = 0\n");

@@ -7,7 +7,8 @@ use std::time::Duration;
 use frostline::demo::forge::{Answer, Fault, FileChange, Limits, NewPull};
 use frostline::git;
 use frostline::model::{
-    Author, AuthorKind, ChangeStatus, EntryKind, Fact, Rule, Snapshot, Stats, Verdict,
+    Author, AuthorKind, ChangeStatus, EntryKind, Fact, Only, Presence, Rule, Snapshot, Stats,
+    Verdict,
 };
 
 use crate::support::world::{AGENT, PERSON, PROPERTY, REPO, World, contract, two_fixtures};
@@ -579,6 +580,11 @@ async fn another_guarded_branch_is_judged_by_its_own_tip_under_its_own_name() {
     world.forge.assert_clean();
 }
 
+const RUST: &str = "pub fn two() -> u8 { 2 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { \
+                    assert_eq!(1 + 1, super::two()); }\n}\n";
+const PYTHON: &str = "from hypothesis import given, seed\nfrom tests.support.strategies import trees\n\n\n\
+                      def test_a(): ...\n\n\ndef test_b(): ...\n";
+
 /// Both gatherers must mean the same: one history of every kind of change, seen by either.
 #[tokio::test]
 async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
@@ -605,6 +611,14 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
     files.push(("tests/fixtures/o.txt", "o\n").into());
     files.push(("tests/fixtures/o.crlf", "o\n").into());
     files.push(("docs/run", "#!/bin/sh\n").into());
+    files.push(("pyproject.toml", "[project]\nversion = \"1\"\n").into());
+    files.push(("package.json", "{\"scripts\": {\"test\": \"a\"}}\n").into());
+    files.push(("src/inline.rs", RUST).into());
+    files.push(("tests/properties/test_more.py", PYTHON).into());
+    files.push(("tests/support/strategies.py", "trees = 1\n").into());
+    let property =
+        "from tests.support.strategies import trees\n\n\ndef test_roundtrip():\n    pass\n";
+    files.push(("tests/properties/test_parse.py", property).into());
     let world = World::with(files).await;
     let changed = text
         .replace("line 3\n", "line three\n")
@@ -621,6 +635,17 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
             "1234567890123456789012345678901234567890",
         ),
         FileChange::write("docs/run", "#!/bin/bash\n"),
+        FileChange::write("pyproject.toml", "[project]\nversion = \"2\"\n"),
+        FileChange::write("package.json", "{\"scripts\": {\"test\": \"b\"}}\n"),
+        FileChange::write("src/inline.rs", RUST.replace("1 + 1", "2 + 0")),
+        FileChange::write(
+            "tests/properties/test_more.py",
+            PYTHON.replace(
+                "def test_b(): ...",
+                "@seed(1)\n@given(trees)\ndef test_c(x): ...",
+            ),
+        ),
+        FileChange::write("tests/support/strategies.py", "trees = 2\n"),
         FileChange::write("docs/walk", "no script\n"),
         FileChange::write("tests/fixtures/new.json", "{}\n"),
         FileChange::entry("tests/fixtures/link", EntryKind::Symlink, "a.json"),
@@ -688,6 +713,25 @@ fn assert_same(mut forge: Snapshot, mut local: Snapshot) {
             .any(|change| change.status == ChangeStatus::Renamed)
     );
     assert!(rows(&forge).iter().any(|change| change.shebang));
+    let only = |path: &str| {
+        let change = rows(&forge).into_iter().find(|change| change.path == path);
+        change.and_then(|change| change.only)
+    };
+    assert_eq!(only("pyproject.toml"), Some(Only::OtherKeys));
+    assert_eq!(only("package.json"), None);
+    assert_eq!(only("src/inline.rs"), Some(Only::TestItems));
+    let sources = forge.sources.known().expect("sources");
+    let file = &sources.files["tests/properties/test_more.py"];
+    assert_eq!(
+        (file.removed.as_slice(), file.seeds.len()),
+        (&["test_b".to_owned()][..], 1)
+    );
+    let property = &sources.properties[PROPERTY];
+    assert!(matches!(property.presence, Presence::Present(_)));
+    assert_eq!(
+        property.needs.as_deref(),
+        Some("tests/support/strategies.py")
+    );
     assert_eq!(forge.fixtures, local.fixtures);
     assert_eq!(forge.digests, local.digests);
     assert_eq!(forge.tree, local.tree);
