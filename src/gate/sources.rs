@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Disabled, Entry, ItemSort, NodeId, Only, Presence, PropertyFact, Sha,
-    SourceFacts, Sources, TestFileFact, TestItem,
+    Change, Class, Disabled, Entry, NodeId, Only, Presence, PropertyFact, Sha, SourceFacts,
+    Sources, TestFileFact, TestItem,
 };
 use crate::source::{self, Files, Found, Language};
 
@@ -361,11 +361,12 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
     }
 
     fn test_file(&self, change: &Change) -> TestFileFact {
+        let language = Language::of_path(&change.path);
         let tests = |facts: &'_ SourceFacts| -> BTreeSet<String> {
             let tests = facts
                 .items
                 .iter()
-                .filter(|item| item.sort == ItemSort::Test);
+                .filter(|item| language.is_some_and(|language| source::is_test(language, item)));
             tests.map(|item| item.names.join("::")).collect()
         };
         let before = self.base_facts(&change.path).map(tests).unwrap_or_default();

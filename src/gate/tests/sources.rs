@@ -164,7 +164,10 @@ fn a_hunk_wholly_inside_a_test_item_is_no_production_hunk() {
 fn tests_that_are_gone_from_a_file_with_production_need_a_person() {
     let file = "tests/test_plain.py";
     let decision = Scene::production()
-        .on_both(file, "def test_a(): ...\n\ndef test_b(): ...\n")
+        .on_both(
+            file,
+            "def make(): ...\n\ndef test_a(): ...\n\ndef test_b(): ...\n",
+        )
         .change(file, "def test_a(): ...\n")
         .expect(Verdict::HumanReview);
     assert_eq!(
