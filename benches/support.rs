@@ -2,14 +2,13 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub const FROSTLINE: &str = env!("CARGO_BIN_EXE_frostline");
-const RUNS: usize = 7;
+pub const RUNS: usize = 7;
 
 /// What one process took.
 #[derive(Clone, Copy)]
@@ -19,45 +18,21 @@ pub struct Cost {
     pub anonymous: u64,
 }
 
-/// Both in turn, so that a change of the machine's pace hits both.
-pub fn report(
-    name: &str,
-    (yardstick, bound): (&str, f64),
-    ours: &dyn Fn() -> Cost,
-    theirs: &dyn Fn() -> Cost,
-) {
-    ours();
-    theirs();
-    let (mut our_costs, mut their_costs) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
-        our_costs.push(ours());
-        their_costs.push(theirs());
-    }
-    let (one, two) = (median(&our_costs), median(&their_costs));
-    println!(
-        "{name}: {}, {yardstick}: {}; ratio {:.2} (bound {bound}), RssAnon {}",
-        milliseconds(one),
-        milliseconds(two),
-        one.as_secs_f64() / two.as_secs_f64(),
-        megabytes(&our_costs)
-    );
-}
-
 fn repeat(run: &dyn Fn() -> Cost) -> Vec<Cost> {
     (0..RUNS).map(|_| run()).collect()
 }
 
-fn median(costs: &[Cost]) -> Duration {
+pub fn median(costs: &[Cost]) -> Duration {
     let mut walls: Vec<Duration> = costs.iter().map(|cost| cost.wall).collect();
     walls.sort_unstable();
     walls[walls.len() / 2]
 }
 
-fn milliseconds(time: Duration) -> String {
+pub fn milliseconds(time: Duration) -> String {
     format!("{:.0} ms", time.as_secs_f64() * 1000.0)
 }
 
-fn megabytes(costs: &[Cost]) -> String {
+pub fn megabytes(costs: &[Cost]) -> String {
     let most = costs.iter().map(|cost| cost.anonymous).max().unwrap_or(0);
     format!("{:.0} MB (bound 200 MB)", most as f64 / 1_000_000.0)
 }
