@@ -13,12 +13,14 @@ use crate::config::repo::{self, RepoConfig};
 use crate::contract::lock::{self, Lock};
 use crate::git::Files;
 use crate::model::{BlobDigest, BlobFact, Fact, FileDigest, FixtureEntry, Layer};
-use crate::render::visible;
+use crate::render::{count, visible};
 
 /// Where fixtures are when no lock says so.
 const DEFAULT_ROOT: &str = "tests/fixtures";
 /// So many problems are listed one by one.
 const MOST_LISTED: usize = 200;
+/// How the line of a row without its fixture begins.
+const MISSING: &str = "missing";
 
 /// Write or verify the fixture lock
 ///
@@ -92,7 +94,7 @@ impl Options {
 pub fn run(args: Args) -> Outcome {
     match args.action {
         Action::Write(options) => write(&options.files()?),
-        Action::Verify(options) => verify(&options.files()?),
+        Action::Verify(options) => verify(&options.files()?, options.rev.is_none()),
     }
 }
 
@@ -118,19 +120,23 @@ fn write(files: &Files) -> Outcome {
     };
     let new = pinned(files, &old.roots)?;
     ensure!(
-        !new.is_empty(),
+        existing.is_some() || !new.is_empty(),
         "{} holds no file below {}; stage fixtures with `git add` first, or set fixtures_root in {path}",
         files.name(),
         old.roots.join(", ")
     );
     let bytes = lock::write(existing.as_deref(), &old.roots, &new);
     if existing.as_deref() == Some(bytes.as_slice()) {
-        out::print(&format!("{path} is up to date: {} fixtures\n", new.len()))?;
+        out::print(&format!("{path} is up to date: {}\n", fixtures(new.len())))?;
         return Ok(ExitCode::SUCCESS);
     }
     replace(&target, &bytes).with_context(|| format!("cannot write {path}"))?;
     out::print(&format!("wrote {path}: {}\n", tally(&old, &new)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn fixtures(n: usize) -> String {
+    count(n, "fixture", "fixtures")
 }
 
 fn tally(old: &Lock, new: &BTreeMap<String, FileDigest>) -> String {
@@ -152,15 +158,24 @@ fn tally(old: &Lock, new: &BTreeMap<String, FileDigest>) -> String {
         })
         .count();
     format!(
-        "{} fixtures, {added} added, {changed} changed, {removed} removed",
-        new.len()
+        "{}, {added} added, {changed} changed, {removed} removed",
+        fixtures(new.len())
     )
 }
 
-fn verify(files: &Files) -> Outcome {
+fn on_disk(files: &Files, path: &str) -> bool {
+    let root = files.work_tree();
+    root.is_some_and(|root| root.join(path).is_file())
+}
+
+/// `is_staged`: the files are those of the index.
+fn verify(files: &Files, is_staged: bool) -> Outcome {
     let path = lock_path(files)?;
     let lock = match files.read(&path)? {
         BlobFact::Content { bytes, .. } => lock::parse(&path, &bytes.0)?,
+        BlobFact::Absent if is_staged && on_disk(files, &path) => {
+            bail!("{path} is in the work tree and not in the index; `git add` it")
+        }
         BlobFact::Absent => bail!(
             "{} has no {path}; write it with `frostline lock write` and `git add` it",
             files.name()
@@ -185,15 +200,16 @@ fn verify(files: &Files) -> Outcome {
         .files
         .keys()
         .filter(|path| !present.contains(path.as_str()));
-    problems.extend(missing.map(|path| format!("missing   {}", visible(path))));
+    problems.extend(missing.map(|path| format!("{MISSING}   {}", visible(path))));
     report(files, &path, &problems, entries.len())
 }
 
-fn report(files: &Files, path: &str, problems: &[String], fixtures: usize) -> Outcome {
+fn report(files: &Files, path: &str, problems: &[String], all: usize) -> Outcome {
     if problems.is_empty() {
         out::print(&format!(
-            "{path} matches {}: {fixtures} fixtures\n",
-            files.name()
+            "{path} matches {}: {}\n",
+            files.name(),
+            fixtures(all)
         ))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -205,11 +221,26 @@ fn report(files: &Files, path: &str, problems: &[String], fixtures: usize) -> Ou
     if problems.len() > MOST_LISTED {
         text.push_str(&format!("… and {} more\n", problems.len() - MOST_LISTED));
     }
+    let missing = problems.iter().filter(|p| p.starts_with(MISSING)).count();
+    let mut differ = Vec::new();
+    if problems.len() > missing {
+        differ.push(format!(
+            "{} of {} not as pinned",
+            problems.len() - missing,
+            fixtures(all)
+        ));
+    }
+    if missing > 0 {
+        differ.push(count(
+            missing,
+            "row without its fixture",
+            "rows without their fixtures",
+        ));
+    }
     text.push_str(&format!(
-        "{path} does not match {}: {} of {fixtures} fixtures and {} rows differ; look at the bytes, then run `frostline lock write`\n",
+        "{path} does not match {}: {}; look at the bytes, then run `frostline lock write`\n",
         files.name(),
-        problems.iter().filter(|problem| !problem.starts_with("missing")).count(),
-        problems.iter().filter(|problem| problem.starts_with("missing")).count(),
+        differ.join(", "),
     ));
     out::print(&text)?;
     Ok(ExitCode::from(1))

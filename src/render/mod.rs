@@ -28,7 +28,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use sarif::sarif;
 pub use text::text;
-pub use words::headline;
+pub use words::{count, headline};
 
 /// How the terminal text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

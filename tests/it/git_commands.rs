@@ -84,6 +84,7 @@ fn verify_names_every_difference() {
         "differs   tests/fixtures/a.json: ",
         "unlocked  tests/fixtures/new.json\n",
         "missing   tests/fixtures/a/x.json\n",
+        ": 2 of 2 fixtures not as pinned, 1 row without its fixture; look",
     ] {
         assert!(out.contains(line), "{line:?} in {out}");
     }
@@ -111,6 +112,97 @@ fn the_lock_is_of_stored_bytes_and_the_hint_tells_of_line_ends() {
     let (code, out, _) = frostline(crlf.path(), &["lock", "verify"]);
     assert_eq!(code, 1);
     assert!(out.contains("only line endings differ"), "{out}");
+}
+
+#[test]
+fn the_lock_is_empty_once_the_last_fixture_is_gone() {
+    let repo = TestRepo::new();
+    repo.write("tests/fixtures/a.json", "[]\n")
+        .commit("a fixture");
+    let write = || frostline(repo.path(), &["lock", "write"]);
+    assert_eq!(
+        write().1,
+        format!("wrote {LOCK}: 1 fixture, 1 added, 0 changed, 0 removed\n")
+    );
+    repo.git(&["rm", "--quiet", "tests/fixtures/a.json"]);
+    let (code, out, err) = write();
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(
+        out,
+        format!("wrote {LOCK}: 0 fixtures, 0 added, 0 changed, 1 removed\n")
+    );
+    let text = std::fs::read_to_string(repo.path().join(LOCK)).expect("a lock");
+    let lock: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(lock["files"], serde_json::json!({}));
+    assert_eq!(write().1, format!("{LOCK} is up to date: 0 fixtures\n"));
+    repo.git(&["add", LOCK]);
+    let (code, out, _) = frostline(repo.path(), &["lock", "verify"]);
+    assert_eq!(
+        (code, out),
+        (0, format!("{LOCK} matches the index: 0 fixtures\n"))
+    );
+    repo.remove(LOCK);
+    let (code, _, err) = write();
+    assert_eq!(code, 2, "no lock and nothing to pin");
+    assert!(err.contains("holds no file below tests/fixtures"), "{err}");
+}
+
+#[test]
+fn a_lock_that_is_not_staged_is_asked_for() {
+    let repo = with_fixtures();
+    let verify = || frostline(repo.path(), &["lock", "verify"]);
+    assert!(verify().2.contains("write it with `frostline lock write`"));
+    frostline(repo.path(), &["lock", "write"]);
+    let (code, _, err) = verify();
+    assert_eq!(code, 2);
+    assert_eq!(
+        err,
+        format!("error: {LOCK} is in the work tree and not in the index; `git add` it\n")
+    );
+    repo.git(&["add", LOCK]);
+    assert_eq!(verify().0, 0);
+}
+
+/// The way out that `digest-mismatch` and its like name, taken word by word.
+#[test]
+fn a_fixture_lands_with_its_lock_and_not_without() {
+    let repo = with_fixtures();
+    let (code, ..) = frostline(repo.path(), &["lock", "write"]);
+    assert_eq!(code, 0);
+    repo.write(".github/frostline.yml", "version: 1\n")
+        .write("src/a.py", "x = 1\n")
+        .write(
+            "test/contract/flake-freeze.json",
+            r#"{"version": 1, "entries": []}"#,
+        )
+        .write(
+            "test/contract/hunk-map.json",
+            r#"{"version": 1, "rules": []}"#,
+        )
+        .commit("opt in");
+    repo.branch("patch");
+    let check = || frostline(repo.path(), &["check"]);
+    let old = std::fs::read(repo.path().join(LOCK)).expect("a lock");
+    repo.write("tests/fixtures/a.json", "[1]\n");
+    repo.git(&["add", "tests/fixtures/a.json"]);
+    assert_eq!(frostline(repo.path(), &["lock", "write"]).0, 0);
+    let new = std::fs::read(repo.path().join(LOCK)).expect("a lock");
+    repo.write("tests/fixtures/a.json", "[]\n")
+        .commit("lock alone");
+    let (code, out, _) = check();
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.replace("\n      ", " ")
+            .contains("land fixture and lock together"),
+        "{out}"
+    );
+    repo.write(LOCK, old)
+        .write("tests/fixtures/a.json", "[1]\n")
+        .commit("fixture alone");
+    assert_eq!(check().0, 1);
+    repo.write(LOCK, new).commit("both");
+    let (code, out, _) = check();
+    assert_eq!(code, 3, "{out}");
 }
 
 #[test]
