@@ -18,9 +18,19 @@ pub enum GitError {
     )]
     Sha256 { path: PathBuf },
     #[error(
-        "cannot resolve {revision:?} to a commit: {why}; `git fetch` it, or name another revision"
+        "there is no revision {revision:?}{or}; `git fetch` it, or name one that `git branch --all` or `git log` shows"
     )]
-    UnknownRevision { revision: String, why: String },
+    UnknownRevision { revision: String, or: &'static str },
+    #[error("{revision:?} names a file or a folder; name a commit, a branch or a tag of a commit")]
+    NoCommitNamed { revision: String },
+    #[error("there is no commit yet to read; make the first one with `git commit`")]
+    NoCommitYet,
+    #[error(
+        "{path:?} is in conflict in the index; finish the merge first: resolve the conflict and `git add` the file"
+    )]
+    Unmerged { path: String },
+    #[error("the index is sparse at {path:?}; run `git sparse-checkout disable`, or name a commit")]
+    SparseIndex { path: String },
     #[error(
         "cannot tell the default branch: there is no origin/HEAD, origin/main, origin/master, main or master; name the base with --base REV"
     )]

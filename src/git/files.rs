@@ -174,16 +174,12 @@ pub(super) fn index_tree(repo: &gix::Repository) -> Result<ObjectId, GitError> {
     for entry in index.entries() {
         let path = entry.path(&index);
         if entry.stage() != Stage::Unconflicted {
-            return Err(GitError::object(
-                format!("{path:?} in the index"),
-                "it is in conflict; resolve it and `git add` it",
-            ));
+            let path = path.to_string();
+            return Err(GitError::Unmerged { path });
         }
         if entry.mode == Mode::DIR {
-            return Err(GitError::object(
-                format!("{path:?} in the index"),
-                "the index is sparse; run `git sparse-checkout disable`, or name a commit with --rev",
-            ));
+            let path = path.to_string();
+            return Err(GitError::SparseIndex { path });
         }
         // `git add --intent-to-add` stages no content.
         if entry

@@ -128,25 +128,49 @@ pub(super) struct Base {
 
 /// The commit that `revision` names; tags are followed.
 pub(super) fn commit(repo: &gix::Repository, revision: &str) -> Result<ObjectId, GitError> {
-    let unknown = |why: String| GitError::UnknownRevision {
-        revision: revision.to_owned(),
-        why,
+    let Ok(id) = repo.rev_parse_single(BStr::new(revision)) else {
+        return Err(unresolved(repo, revision));
     };
-    let spec = repo
-        .rev_parse_single(BStr::new(revision))
-        .map_err(|error| unknown(one_line(error)))?;
-    let object = spec
+    let object = id
         .object()
-        .and_then(|object| object.peel_to_kind(gix::objs::Kind::Commit))
-        .map_err(|error| unknown(one_line(error)))?;
-    Ok(object.id)
+        .map_err(|error| GitError::object(format!("object {id}"), error))?;
+    object
+        .peel_to_kind(gix::objs::Kind::Commit)
+        .map(|commit| commit.id)
+        .map_err(|_| GitError::NoCommitNamed {
+            revision: revision.to_owned(),
+        })
+}
+
+/// Why `revision` names nothing, in words of ours.
+fn unresolved(repo: &gix::Repository, revision: &str) -> GitError {
+    let is_unborn = repo.head().is_ok_and(|head| head.is_unborn());
+    if is_unborn && (revision == "HEAD" || has_no_reference(repo)) {
+        return GitError::NoCommitYet;
+    }
+    let is_short_id = revision.len() < 40 && revision.bytes().all(|b| b.is_ascii_hexdigit());
+    GitError::UnknownRevision {
+        revision: revision.to_owned(),
+        or: match is_short_id {
+            true => ", or several ids begin so",
+            false => "",
+        },
+    }
+}
+
+fn has_no_reference(repo: &gix::Repository) -> bool {
+    repo.references()
+        .is_ok_and(|found| found.all().is_ok_and(|mut all| all.next().is_none()))
 }
 
 /// The base: the revision given, or the upstream default branch.
 pub(super) fn base(repo: &gix::Repository, revision: Option<&str>) -> Result<Base, GitError> {
     let default = default_branch(repo);
     let Some(revision) = revision else {
-        let (reference, branch) = default.ok_or(GitError::NoDefaultBranch)?;
+        let (reference, branch) = default.ok_or_else(|| match has_no_reference(repo) {
+            true => GitError::NoCommitYet,
+            false => GitError::NoDefaultBranch,
+        })?;
         let commit = commit(repo, &reference)?;
         return Ok(Base { commit, branch });
     };

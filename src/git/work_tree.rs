@@ -31,11 +31,7 @@ pub(super) fn commit(
     if user.workdir().is_none() {
         return Err(GitError::NoWorkTree);
     }
-    let head = user.head_id().map_err(|error| GitError::UnknownRevision {
-        revision: "HEAD".to_owned(),
-        why: super::error::one_line(error),
-    })?;
-    let head = head.detach();
+    let head = super::open::commit(&user, "HEAD")?;
     let tree = tree_with_edits(&user, index_tree(&user)?, &edits(&user)?)?;
     let commit = if tree == tree_of(&user, head)? {
         head

@@ -325,6 +325,60 @@ fn what_cannot_run_says_why_in_one_sentence() {
 }
 
 #[test]
+fn a_repository_without_a_commit_says_so() {
+    let repo = TestRepo::new();
+    repo.write("src/a.py", "x = 1\n");
+    for args in [
+        &["check"][..],
+        &["check", "--base", "main"],
+        &["check", "--head", "WORKTREE"],
+        &["audit"],
+        &["ledger", "validate"],
+    ] {
+        let output = run(repo.path(), args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert_eq!(
+            stderr(&output),
+            "error: there is no commit yet to read; make the first one with `git commit`\n",
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn a_revision_that_is_no_commit_is_told_in_plain_words() {
+    let repo = with_patch(ENFORCE, &[]);
+    for (revision, says) in [
+        ("nope", "there is no revision \"nope\"; `git fetch` it"),
+        (
+            "0000000",
+            "there is no revision \"0000000\", or several ids begin so;",
+        ),
+        (
+            "HEAD:src",
+            "\"HEAD:src\" names a file or a folder; name a commit",
+        ),
+    ] {
+        let output = run(repo.path(), &["check", "--base", revision]);
+        assert_eq!(code(&output), 2, "{revision}");
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn observe_asks_no_person_to_approve() {
+    let repo = opted_in("version: 1\nmode: observe\n", &[]);
+    repo.write(".github/frostline.yml", ENFORCE);
+    repo.commit("Enforce");
+    let text = stdout(&run(repo.path(), &["check"]));
+    assert!(text.starts_with("would need human review"), "{text}");
+    assert!(
+        text.contains("Under mode: enforce a person would have to approve this"),
+        "{text}"
+    );
+}
+
+#[test]
 fn wrong_usage_exits_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_seen!(
