@@ -325,6 +325,32 @@ fn links_in_the_documentation_lead_to_files() {
 }
 
 #[test]
+fn contract_files_in_the_documentation_can_be_read() {
+    use frostline::contract::{freezes, lock, map};
+    let mut seen = BTreeMap::new();
+    for page in ["docs/first-use.md", "docs/configuration.md"] {
+        let text = read(page);
+        for block in text.split("```json\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default().as_bytes();
+            let value: serde_json::Value = serde_json::from_slice(block).expect("JSON");
+            let (name, fault) = if value.get("entries").is_some() {
+                ("freezes", freezes::parse(page, block).err())
+            } else if value.get("rules").is_some() {
+                ("map", map::parse(page, block).err())
+            } else {
+                ("lock", lock::parse(page, block).err())
+            };
+            assert!(fault.is_none(), "{page}: {fault:?}");
+            *seen.entry(name).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(
+        seen,
+        BTreeMap::from([("freezes", 2), ("lock", 1), ("map", 1)])
+    );
+}
+
+#[test]
 fn a_command_that_does_not_exist_is_found() {
     let mut helps = Helps::default();
     assert_eq!(helps.fault("check --base main --head x"), None);
