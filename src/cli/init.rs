@@ -29,7 +29,11 @@ use crate::source::{self, Language};
 /// what the properties import.
 ///
 /// It reads what is staged (`git add` first; files that git does not track are not proposed), and writes to
-/// the work tree. What is there is kept: a second run only adds rules for what is new.
+/// the work tree. What is there is kept: a second run only adds rules for files that no rule matches.
+///
+/// Then read the proposal, above all the map, and land it on the default branch. From there on
+/// `frostline check` says what it would refuse, and blocks nothing until `mode: observe` is deleted from
+/// `.github/frostline.yml`; `frostline audit` lists what nothing guards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:

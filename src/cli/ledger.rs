@@ -38,7 +38,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:
-  0  the gate can read all that it needs
+  0  the gate can read all that it needs; or there is no contract file, and it judges nothing
   1  it would refuse every patch with `contract-unreadable`, or `undetermined`
   2  the command could not do its work: no repository, an unknown revision
 
@@ -77,6 +77,15 @@ fn validate(args: &Validate) -> Outcome {
         .map(|(layer, path, state)| line(*layer, path, state))
         .collect();
     out::print(&text)?;
+    if states
+        .iter()
+        .all(|(.., state)| matches!(state, FileState::Absent))
+    {
+        out::warning(
+            "there is no contract file, so this repository has not opted in and nothing of it is judged; \
+             `frostline init` proposes a contract",
+        );
+    }
     let refuses = states.iter().any(|(_, _, state)| state.refuses());
     Ok(ExitCode::from(u8::from(refuses)))
 }

@@ -120,6 +120,19 @@ names!(Class {
     Note => "note",
     Other => "other",
 });
+
+impl Class {
+    /// "1 fixture", "2 production files": so many paths of the class.
+    pub fn counted(self, count: usize) -> String {
+        let noun = match self {
+            Self::Fixture | Self::Note => self.name().to_owned(),
+            _ => format!("{} file", self.name()),
+        };
+        let ending = if count == 1 { "" } else { "s" };
+        format!("{count} {noun}{ending}")
+    }
+}
+
 names!(PropertyState {
     Live => "live",
     Frozen => "frozen",
@@ -302,7 +315,7 @@ pub struct ListedProperty {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     pub path: String,
-    /// `path_prefix` of every matching rule.
+    /// `path_prefix` of every matching rule; none where they are left out for the patch's author.
     pub rules: Vec<String>,
     /// Live properties (distinct functions) that are needed.
     pub min_live: u64,

@@ -31,7 +31,7 @@ table! {
     ContractUnreadable {
         "a contract file is no regular file, cannot be parsed, is of an unknown version or has an unknown key",
         "a rule that is misread protects nothing, so what cannot be read exactly judges nothing",
-        "mend the file at the line and column that the message names; `frostline ledger validate` reads all of them",
+        "mend the file, or ask a maintainer to; `frostline ledger validate` names file, line and column",
     }
     Undetermined {
         "the write-set, a contract file, the merged tree or a digest could not be had whole",
@@ -46,7 +46,7 @@ table! {
     TestsWithProduction {
         "a property or a fixture and a production path change together",
         "a test that changes with the code it guards is no witness of that code",
-        "move properties and fixtures to a pull request of their own, to be reviewed first",
+        "move properties, and fixtures with their lock, to a pull request of their own, to be reviewed first",
     }
     LedgerInWriteSet {
         "an agent's patch touches the seed ledger, the evidence ledger, the seed corpus or the list of frozen tests",
@@ -71,17 +71,17 @@ table! {
     MissingFixture {
         "the lock lists a fixture that the merged tree does not have",
         "a property whose input is gone checks less than it says",
-        "restore the file; or run `frostline lock write` on bytes that a person has read, and land the lock by itself",
+        "restore the file; or, when the change is meant, stage it with `git add`, run `frostline lock write`, and land fixture and lock together, in a pull request without production code",
     }
     DigestMismatch {
         "a fixture's bytes are not those that the lock holds",
         "rewriting the expected data is the shortest way to a green test",
-        "restore the pinned bytes; or, when the change is meant, run `frostline lock write` on bytes that a person has read, and land the lock by itself",
+        "restore the pinned bytes; or, when the change is meant, stage it with `git add`, run `frostline lock write`, and land fixture and lock together, in a pull request without production code",
     }
     UnlockedFixture {
         "a file under a fixtures root is not in the lock",
         "a fixture that nobody pinned can change without being noticed",
-        "take the file out of the patch; or run `frostline lock write` and land the lock by itself",
+        "take the file out of the patch; or, when the change is meant, stage it with `git add`, run `frostline lock write`, and land fixture and lock together, in a pull request without production code",
     }
     OpaqueFixture {
         "a fixture whose bytes, as a test reads them, may differ from those that were hashed: a link, a submodule, a filter",
@@ -96,7 +96,7 @@ table! {
     CoverageHole {
         "a production path changes, and too few of the properties that the map lists for it are live",
         "a frozen, missing or changed test is silence, and silence is no coverage",
-        "make a listed property live again, or list another live property in the map",
+        "make a listed property live again, or list another live property in the map, in a pull request of its own",
     }
     SpecificRuleDark {
         "covered by a broader rule only: those with the longest matching prefix have no live property",
@@ -184,8 +184,8 @@ table! {
         "add a rule for the path to the hunk map, in a pull request of its own",
     }
     UnboundFreeze {
-        "a freeze without a digest: no change of a fixture can void it",
-        "a freeze is a statement about one input, and this one outlives its input",
+        "a freeze without a digest: it does not say which input it is about",
+        "a freeze is a statement about one input, and without a digest nobody can tell when that input has changed",
         "add `fixture_digest` to the row (`frostline digest` prints it), or set `frozen: false`",
     }
     UnusedRule {
@@ -196,7 +196,7 @@ table! {
     DeadPrefix {
         "a rule of the map none of whose properties is live",
         "each patch below it will be refused, or rests on a broader rule",
-        "close the freezes, or list a property that is live",
+        "close the freezes, restore or enable the tests, or list a property that is live",
     }
     LockShrank {
         "rows leave the lock",

@@ -1,9 +1,9 @@
 //! The decision for the patch's author, when that is an agent (interfaces section 2). PURE.
 //!
-//! Invariant: every text in it is this program's own, or comes from the patch: its paths, and beginnings
-//! of them, the names of repository and branch, the author's login. Nothing is quoted from a contract
-//! file: no reason, owner, date, digest, node id or row. An agent that cannot read which tests are frozen,
-//! and which listed property is still watching, has to mend the code.
+//! Invariant: every text in it is this program's own, or comes from the patch: its paths, the names of
+//! repository and branch, the author's login. Nothing is quoted from a contract file: no reason, owner, date,
+//! digest, node id, prefix or row. An agent that cannot read which tests are frozen, and which listed
+//! property is still watching, has to mend the code.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,9 @@ pub fn for_agent(mut decision: Decision) -> Decision {
     decision
         .coverage
         .retain(|coverage| paths.contains(&coverage.path));
-    // How many are live and needed stays, and so do the rules' prefixes, which are beginnings of the path.
+    // How many are live and needed stays.
     for coverage in &mut decision.coverage {
+        coverage.rules.clear();
         coverage.properties.clear();
     }
     for step in &mut decision.table {

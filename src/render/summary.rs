@@ -80,22 +80,25 @@ fn coverage(document: &mut Document, decision: &Decision) {
 
 /// Has this path too few live properties?
 pub fn is_hole(coverage: &Coverage) -> bool {
-    coverage.rules.is_empty() || coverage.live < coverage.min_live
+    coverage.live < coverage.min_live
 }
 
-/// `names_all`: listed properties are not left out, so their number says something.
+/// `names_all`: rules and listed properties are not left out, so their number says something.
 fn coverage_row(coverage: &Coverage, names_all: bool) -> String {
-    let listed = match names_all {
-        true => coverage.properties.len().to_string(),
-        false => "not shown".to_owned(),
+    let (rules, listed) = match names_all {
+        true => (
+            names(coverage.rules.iter().map(String::as_str)),
+            coverage.properties.len().to_string(),
+        ),
+        false => ("not shown".to_owned(), "not shown".to_owned()),
     };
     format!(
         "| {} | {} | {} / {} | {} |\n",
         code(&coverage.path, Place::Cell),
-        names(coverage.rules.iter().map(String::as_str)),
+        rules,
         coverage.live,
         listed,
-        missing(coverage)
+        missing(coverage, names_all)
     )
 }
 
@@ -114,8 +117,8 @@ fn names<'a>(mut all: impl ExactSizeIterator<Item = &'a str>) -> String {
     shown.join(", ")
 }
 
-fn missing(coverage: &Coverage) -> String {
-    if coverage.rules.is_empty() {
+fn missing(coverage: &Coverage, names_all: bool) -> String {
+    if names_all && coverage.rules.is_empty() {
         return "a map rule".to_owned();
     }
     if !is_hole(coverage) {
@@ -266,7 +269,7 @@ fn status_name(status: ChangeStatus) -> &'static str {
     }
 }
 
-/// "2 production, 1 fixture".
+/// "1 fixture, 2 production files".
 pub fn classes(decision: &Decision) -> String {
     let counts: Vec<String> = Class::ALL
         .iter()
@@ -274,7 +277,7 @@ pub fn classes(decision: &Decision) -> String {
             let of_class = decision.write_set.iter().filter(|c| c.class == *class);
             match of_class.count() {
                 0 => None,
-                n => Some(format!("{n} {class}")),
+                n => Some(class.counted(n)),
             }
         })
         .collect();

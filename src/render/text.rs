@@ -152,22 +152,22 @@ impl Page {
             )
         ));
         for hole in holes {
-            self.hole(hole, live_of_listed(decision, hole));
+            self.hole(decision, hole);
         }
     }
 
-    fn hole(&mut self, hole: &Coverage, live: String) {
-        let path = visible(&hole.path);
-        if hole.rules.is_empty() {
-            self.wrapped("  ", "    ", &format!("{path}  no map rule matches it"));
-            return;
-        }
-        let rules: Vec<String> = hole.rules.iter().map(|rule| visible(rule)).collect();
-        let line = format!(
-            "{path}  rule {}: {live}, {} needed",
-            rules.join(", "),
-            hole.min_live
-        );
+    fn hole(&mut self, decision: &Decision, hole: &Coverage) {
+        let (path, live, needed) = (visible(&hole.path), hole.live, hole.min_live);
+        let line = if decision.freezes.is_none() {
+            // Rules and listed properties are left out.
+            format!("{path}  {live} live, {needed} needed")
+        } else if hole.rules.is_empty() {
+            format!("{path}  no map rule matches it")
+        } else {
+            let rules: Vec<String> = hole.rules.iter().map(|rule| visible(rule)).collect();
+            let (rules, listed) = (rules.join(", "), hole.properties.len());
+            format!("{path}  rule {rules}: {live} live of {listed} listed, {needed} needed")
+        };
         self.wrapped("  ", "    ", &line);
         for property in &hole.properties {
             if property.state != PropertyState::Live {
@@ -242,26 +242,11 @@ fn subject(decision: &Decision) -> (&'static str, String) {
     let into = format!("into {branch} at {} of {repository}", decision.base.short());
     match decision.subject {
         Subject::Patch => ("patch", format!("{head} {into}")),
-        Subject::WorkTree => (
-            "patch",
-            format!("the work tree ({head}, in no repository) {into}"),
-        ),
+        Subject::WorkTree => ("patch", format!("the work tree {into}")),
         Subject::Audit => (
             "commit",
             format!("{head} of {repository}, audited by its own contract"),
         ),
-    }
-}
-
-/// How many properties are live, of how many; the second is not said where they are left out.
-fn live_of_listed(decision: &Decision, coverage: &Coverage) -> String {
-    match &decision.freezes {
-        Some(_) => format!(
-            "{} live of {} listed",
-            coverage.live,
-            coverage.properties.len()
-        ),
-        None => format!("{} live", coverage.live),
     }
 }
 

@@ -249,6 +249,9 @@ pub fn sentence(decision: &Decision) -> String {
         Verdict::AllowRecheck => format!(
             "Only the freeze list changes: {by}, and the map is checked again on the branch after the merge."
         ),
+        Verdict::HumanReview if decision.observe => {
+            format!("Under `mode: enforce` a person would have to approve this: {by}.")
+        }
         Verdict::HumanReview => format!("A person has to approve this: {by}."),
         Verdict::Refuse if decision.observe => {
             format!("Under `mode: enforce` this would be refused: {by}.")
@@ -278,7 +281,7 @@ fn audit_sentence(verdict: Verdict, by: &str) -> String {
 pub const HOW_TO_START: [&str; 3] = [
     "Run `frostline init` in a clone: it proposes a contract that observes, and blocks nothing.",
     "Read the proposal, above all the map in `test/contract/hunk-map.json`, and commit it.",
-    "Merge it into the default branch; `docs/first-use.md` tells the rest.",
+    "Merge it into the default branch; `frostline init --help` tells what comes then.",
 ];
 
 /// The findings that say something: none where nobody has opted in and the patch does not either.

@@ -545,7 +545,7 @@ fn the_summary_keeps_its_order() {
         "| `src/a.rs` | `src/a.rs`, `team` | 0 / 1 | 1 live property: `tests/p.rs::t` · frozen: words |",
         "### Findings",
         "### Freezes that touch this patch",
-        "<summary>Write-set: 1 production</summary>",
+        "<summary>Write-set: 1 production file</summary>",
         "<summary>Commits and versions</summary>",
     ];
     let mut from = 0;

@@ -214,7 +214,7 @@ impl<'a> Coverer<'a> {
             let message = "no rule of the hunk map matches this production path".to_owned();
             add(Rule::UnmappedPath, message, self.how_to_map(path, map_path));
         } else if let Some(hole) = &covered.hole {
-            let fix = "make a listed property live again, or list another live property in the map";
+            let fix = "make a listed property live again, or list another live property in the map, in a pull request of its own";
             add(
                 Rule::CoverageHole,
                 format!("coverage hole: {hole}"),
@@ -313,7 +313,7 @@ impl<'a> Coverer<'a> {
             };
             if rule.live_properties.iter().all(blocked) {
                 let message = format!("none of the properties of the rule {prefix} is live");
-                let fix = "close the freezes, or list a property that is live";
+                let fix = "close the freezes, restore or enable the tests, or list a property that is live";
                 add(Rule::DeadPrefix, message, fix);
             }
         }

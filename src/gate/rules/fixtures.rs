@@ -17,8 +17,12 @@ pub struct Tally {
     pub matching: usize,
 }
 
-const WRITE: &str =
-    "run `frostline lock write` on bytes that a person has read, and land the lock by itself";
+/// The lock by itself would not match the fixtures of the merged tree.
+const WRITE: &str = "stage it with `git add`, run `frostline lock write`, and land fixture and lock together, \
+     in a pull request without production code";
+/// The merged tree has these bytes already.
+const WRITE_ALONE: &str = "in a pull request of its own, restore what the lock pins, or run `frostline lock write` on bytes that \
+     a person has read";
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Tally {
     lock_shrank(case, findings);
@@ -139,8 +143,8 @@ fn blame(case: &Case<'_>, path: &str) -> &'static str {
 }
 
 fn mend(case: &Case<'_>, path: &str, otherwise: &str) -> String {
-    if is_not_this_patch(case, path) {
-        format!("on the base branch, {WRITE}")
+    if case.is_audit() || is_not_this_patch(case, path) {
+        WRITE_ALONE.to_owned()
     } else {
         format!("{otherwise}; or, when the change is meant, {WRITE}")
     }

@@ -16,7 +16,7 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let list = case.reading.freezes.path.as_str();
     for row in freezes.entries.iter().filter(|row| row.frozen) {
         if row.fixture_digest.is_none() {
-            let message = "the freeze is bound to no fixture digest, so it can never become void";
+            let message = "the freeze is bound to no fixture digest, so it does not say which input it is about";
             let fix = "add `fixture_digest` to the row (`frostline digest` prints it), or set `frozen: false`";
             findings.add(on_row(Rule::UnboundFreeze, message, fix, list, row));
         }

@@ -45,7 +45,12 @@ fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>)
                 "a {} and production code change in one patch",
                 touched.class
             ),
-            "move it to a pull request of its own, to be reviewed first",
+            match touched.class {
+                Class::Fixture => {
+                    "move it, with its lock, to a pull request of its own, to be reviewed first"
+                }
+                _ => "move it to a pull request of its own, to be reviewed first",
+            },
         ),
         Class::Fixture => add(
             Rule::FixtureChanged,

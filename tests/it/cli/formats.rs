@@ -204,6 +204,9 @@ fn for_agent_says_nothing_of_the_contract_in_any_format() {
                 assert!(!text.contains(secret), "{format}: {secret}: {text}");
             }
             assert!(text.contains("src/parse.py"), "{format}: {text}");
+            // The rule's prefix `src/parse` is a beginning of the path, so it is looked for beside it.
+            let rest = text.replace("src/parse.py", "");
+            assert!(!rest.contains("src/parse"), "{format}: {text}");
             assert_eq!(code(&withheld), code(&whole));
         }
     }
@@ -224,6 +227,13 @@ fn for_agent_keeps_verdict_paths_and_ways_out() {
     assert_eq!(withheld["write_set"], whole["write_set"]);
     assert!(whole["freezes"].is_array());
     assert!(withheld.get("freezes").is_none(), "left out, not empty");
+    let rules = |decision: &Value| -> Vec<usize> {
+        let coverage = decision["coverage"].as_array().into_iter().flatten();
+        let rules = coverage.map(|covered| covered["rules"].as_array().map_or(0, Vec::len));
+        rules.collect()
+    };
+    assert_eq!(rules(&whole), [0, 1], "one path is mapped");
+    assert_eq!(rules(&withheld), [0, 0]);
     let again: Decision = serde_json::from_value(withheld).expect("a decision");
     assert_eq!(again.freezes, None);
 }

@@ -83,4 +83,11 @@ fn nothing_is_needed_where_nobody_has_opted_in() {
         "{}",
         stdout(&output)
     );
+    assert!(
+        stderr(&output).contains("this repository has not opted in"),
+        "{}",
+        stderr(&output)
+    );
+    let opted_in = validate(&opted_in(ENFORCE, &[]), &[]);
+    assert_eq!(stderr(&opted_in), "");
 }
