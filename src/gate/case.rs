@@ -9,8 +9,8 @@ use crate::contract::freezes::Freezes;
 use crate::contract::lock::Lock;
 use crate::contract::map::HunkMap;
 use crate::model::{
-    AuthorKind, Change, ChangeStatus, Class, Layer, Only, Rule, Snapshot, Sources, Subject,
-    TreeFacts,
+    AuthorKind, Change, ChangeStatus, Class, Layer, Only, PropertyFact, Rule, Snapshot, Sources,
+    Subject, TreeFacts,
 };
 
 /// A path of the write-set with its class.
@@ -48,17 +48,27 @@ pub struct Case<'a> {
     pub has_production: bool,
     /// Paths of the write-set.
     paths: BTreeSet<&'a str>,
+    /// Files of listed properties whose own text the patch changes.
+    edited: BTreeSet<&'a str>,
 }
 
 impl<'a> Case<'a> {
     pub fn new(snapshot: &'a Snapshot, reading: &'a Reading, classes: &'a Classifier) -> Self {
         let changes = snapshot.write_set.known().map_or(&[][..], Vec::as_slice);
-        let edited = edited_properties(snapshot);
+        let files_where = |is: fn(&PropertyFact) -> bool| -> BTreeSet<&'a str> {
+            let sources = snapshot.sources.known().into_iter();
+            let facts = sources.flat_map(|sources| &sources.properties);
+            let files = facts.filter(|(_, fact)| is(fact));
+            files
+                .map(|(id, _)| id.split_once("::").map_or(id.as_str(), |(path, _)| path))
+                .collect()
+        };
+        let weakened = files_where(|fact| !fact.unchanged);
         let mut touched: Vec<Touched<'_>> = changes
             .iter()
             .map(|change| Touched {
                 change,
-                class: class_of(change, classes, &edited),
+                class: class_of(change, classes, &weakened),
             })
             .collect();
         touched.sort_by(|a, b| a.change.path.cmp(&b.change.path));
@@ -70,6 +80,7 @@ impl<'a> Case<'a> {
             classes,
             paths: changes.iter().map(|change| change.path.as_str()).collect(),
             touched,
+            edited: files_where(|fact| fact.edited),
             has_production: false,
             judge: Judge::MergedTree,
             all_binds,
@@ -127,6 +138,11 @@ impl<'a> Case<'a> {
         self.paths.contains(path)
     }
 
+    /// The patch changes the text of a listed property of this file.
+    pub fn edits_property_of(&self, path: &str) -> bool {
+        self.edited.contains(path)
+    }
+
     pub fn touches_layer(&self, layer: Layer) -> bool {
         self.touches(self.reading.config.guarded_path(layer))
     }
@@ -159,26 +175,15 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Files of listed properties whose own text is not what the base tip has.
-fn edited_properties(snapshot: &Snapshot) -> BTreeSet<&str> {
-    let properties = snapshot.sources.known().into_iter();
-    let edited = properties
-        .flat_map(|sources| &sources.properties)
-        .filter(|(_, fact)| !fact.unchanged);
-    edited
-        .map(|(id, _)| id.split_once("::").map_or(id.as_str(), |(path, _)| path))
-        .collect()
-}
-
 /// The class of a change: that of its path, unless its bytes show that it touches less (protocol
 /// section 2, orders 4 and 7).
-fn class_of(change: &Change, classes: &Classifier, edited: &BTreeSet<&str>) -> Class {
+fn class_of(change: &Change, classes: &Classifier, weakened: &BTreeSet<&str>) -> Class {
     let path = change.path.as_str();
     match (classes.classify(path), change.only) {
         (Class::Harness, Some(Only::OtherKeys)) if !classes.is_configured_harness(path) => {
             Class::Other
         }
-        (Class::Production, Some(Only::TestItems)) if edited.contains(path) => Class::Property,
+        (Class::Production, Some(Only::TestItems)) if weakened.contains(path) => Class::Property,
         (Class::Production, Some(Only::TestItems)) => Class::Test,
         (class, _) => class,
     }

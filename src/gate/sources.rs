@@ -6,6 +6,7 @@
 //! Invariant: what could not be read never makes a property live.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
@@ -74,6 +75,8 @@ pub struct Survey<'a, F> {
     read: HashMap<Wanted, SourceRead>,
     /// Files that a file needs, by its path; filled in as they are read.
     needs: BTreeMap<String, Vec<String>>,
+    /// What [`Survey::follow`] came to from the files of the listed properties.
+    reached: BTreeSet<String>,
     /// The write-set holds a file that a test may import.
     looks_for_needs: bool,
 }
@@ -97,10 +100,18 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             classes,
             by_path: by_path.collect(),
             properties: plan.listed_properties(),
-            tree: Tree(listing),
+            tree: Tree {
+                listing,
+                removed: changes
+                    .iter()
+                    .filter(|change| change.merged.is_none())
+                    .map(|change| change.path.as_str())
+                    .collect(),
+            },
             entry,
             read: HashMap::new(),
             needs: BTreeMap::new(),
+            reached: BTreeSet::new(),
             looks_for_needs,
         }
     }
@@ -160,6 +171,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 }
             }
         }
+        self.reached = seen;
         wanted
     }
 
@@ -172,6 +184,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             let fact = PropertyFact {
                 presence,
                 unchanged,
+                edited: self.is_edited(id),
                 needs: needs.get(id.path()).map(|path| (*path).to_owned()),
             };
             properties.insert(id.to_string(), fact);
@@ -182,10 +195,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             if !self.reads(at) {
                 continue;
             }
-            if self.classes[at] == Class::Production {
-                if !self.changes_only_tests(change) {
-                    continue;
-                }
+            if self.classes[at] == Class::Production && self.changes_only_tests(change) {
                 only.insert(at, Only::TestItems);
             }
             let fact = self.test_file(change);
@@ -193,7 +203,16 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 files.insert(change.path.clone(), fact);
             }
         }
-        let sources = Sources { properties, files };
+        let own = self.property_files();
+        let needed = self
+            .reached
+            .iter()
+            .filter(|path| !own.contains(path.as_str()) && self.change(path).is_some());
+        let sources = Sources {
+            needed: needed.cloned().collect(),
+            properties,
+            files,
+        };
         Answers { sources, only }
     }
 
@@ -248,14 +267,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         let (names, param) = source::names_of(id);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let facts = match self.merged_read(path) {
-            None if self.tree.is_file(path) => {
+            None if (self.entry)(path).is_some_and(|entry| entry.kind.is_regular()) => {
                 let why = "there is no grammar for its language".to_owned();
                 return (Presence::NotLookedAt(why), !touched);
             }
-            None => {
-                let renamed_to = self.renamed(path, &names);
-                return (Presence::Absent { renamed_to }, false);
-            }
+            None => return self.absent(path, &names),
             Some(SourceRead::TooLarge) => {
                 let why = format!("its file has more than {} bytes", source::LARGEST);
                 return (Presence::NotLookedAt(why), !touched);
@@ -266,19 +282,16 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             Some(SourceRead::Facts(facts)) => facts,
         };
         if let Some(line) = facts.broken {
-            return (Presence::Broken(line), false);
+            return (Presence::Broken(line), !touched);
         }
         if let Some(why) = source::conditional_by_name(path) {
-            return (Presence::Disabled(Disabled { line: 1, why }), false);
+            return (Presence::Disabled(Disabled { line: 1, why }), !touched);
         }
         if names.is_empty() {
             return (Presence::Present(1), !touched);
         }
         match source::find(facts, &names) {
-            Found::Nothing => {
-                let renamed_to = self.renamed(path, &names);
-                (Presence::Absent { renamed_to }, false)
-            }
+            Found::Nothing => self.absent(path, &names),
             Found::Computed => {
                 let why = "its title is computed".to_owned();
                 (Presence::NotLookedAt(why), !touched)
@@ -290,12 +303,42 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         }
     }
 
+    /// A property that the merged tree does not hold; the base tip may not hold it either.
+    fn absent(&self, path: &str, names: &[&str]) -> (Presence, bool) {
+        let renamed_to = self.renamed(path, names);
+        let before = self
+            .base_facts(path)
+            .map(|facts| source::find(facts, names));
+        let was_there = match (self.change(path), before) {
+            (None, _) | (Some(_), Some(Found::Nothing)) => false,
+            (Some(change), _) => change.base.is_some(),
+        };
+        (Presence::Absent { renamed_to }, !was_there)
+    }
+
+    /// Whether the patch changes a property's own text, or takes it away.
+    fn is_edited(&self, id: &NodeId) -> bool {
+        let (names, _) = source::names_of(id);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let find = |facts| match source::find(facts, &names) {
+            Found::Item(item) => Some(item),
+            Found::Computed | Found::Nothing => None,
+        };
+        let before = self.base_facts(id.path()).and_then(find);
+        let after = self.merged_facts(id.path()).and_then(find);
+        before.is_some_and(|before| {
+            after.is_none_or(|after| {
+                before.text != after.text || before.disabled.is_some() != after.disabled.is_some()
+            })
+        })
+    }
+
     fn is_unchanged(&self, path: &str, names: &[&str], item: &TestItem) -> bool {
         let before = self
             .base_facts(path)
             .map(|facts| source::find(facts, names));
         matches!(before, Some(Found::Item(before))
-            if before.text == item.text && before.context == item.context && before.disabled.is_none())
+            if before.text == item.text && before.context == item.context && before.disabled.is_some() == item.disabled.is_some())
     }
 
     /// The id of the item of the merged tree that has the text of one that the base tip has.
@@ -433,24 +476,36 @@ fn is_support(class: Class, path: &str) -> bool {
 }
 
 /// The merged tree, as imports are resolved in it.
-struct Tree<'a>(&'a [Listed<'a>]);
+struct Tree<'a> {
+    listing: &'a [Listed<'a>],
+    /// Files that the patch takes away: a test that imports one needed it.
+    removed: BTreeSet<&'a str>,
+}
 
 impl Tree<'_> {
     fn from(&self, path: &str) -> usize {
-        self.0.partition_point(|listed| listed.path < path)
+        self.listing.partition_point(|listed| listed.path < path)
+    }
+
+    fn removed_from(&self, below: &str) -> impl Iterator<Item = &'_ str> {
+        let from = (Bound::Included(below), Bound::Unbounded);
+        let removed = self.removed.range::<str, _>(from).copied();
+        removed.take_while(move |path| path.starts_with(below))
     }
 }
 
 impl Files for Tree<'_> {
     fn is_file(&self, path: &str) -> bool {
-        let listed = self.0.get(self.from(path));
+        let listed = self.listing.get(self.from(path));
         listed.is_some_and(|listed| listed.path == path && listed.kind.is_regular())
+            || self.removed.contains(path)
     }
 
     fn has_dir(&self, dir: &str) -> bool {
         let below = format!("{dir}/");
-        let listed = self.0.get(self.from(&below));
+        let listed = self.listing.get(self.from(&below));
         listed.is_some_and(|listed| listed.path.starts_with(&below))
+            || self.removed_from(&below).next().is_some()
     }
 
     fn files_in(&self, dir: &str) -> Vec<String> {
@@ -461,7 +516,7 @@ impl Files for Tree<'_> {
         };
         let mut found = Vec::new();
         let mut at = self.from(&below);
-        while let Some(listed) = self.0.get(at) {
+        while let Some(listed) = self.listing.get(at) {
             let Some(rest) = listed.path.strip_prefix(below.as_str()) else {
                 break;
             };
@@ -476,6 +531,9 @@ impl Files for Tree<'_> {
                 }
             };
         }
+        let removed = self.removed_from(&below);
+        let removed = removed.filter(|path| !path[below.len()..].contains('/'));
+        found.extend(removed.map(str::to_owned));
         found
     }
 }

@@ -95,19 +95,26 @@ impl Rows<'_> {
     }
 
     fn witnesses(&self) -> String {
-        let listed: std::collections::BTreeMap<&str, PropertyState> = self
+        let edited = |id: &str| {
+            let fact = self
+                .case
+                .sources()
+                .and_then(|sources| sources.properties.get(id));
+            fact.is_some_and(|fact| !fact.unchanged)
+        };
+        let listed: std::collections::BTreeMap<&str, bool> = self
             .coverage
             .iter()
             .flat_map(|coverage| &coverage.properties)
-            .map(|property| (property.nodeid.as_str(), property.state))
+            .map(|property| {
+                let id = property.nodeid.as_str();
+                (id, property.state == PropertyState::Local || edited(id))
+            })
             .collect();
         if listed.is_empty() {
             return "no listed property concerns this patch".to_owned();
         }
-        let local = listed
-            .values()
-            .filter(|state| **state == PropertyState::Local)
-            .count();
+        let local = listed.values().filter(|local| **local).count();
         format!(
             "{} of {} listed properties are witnesses",
             listed.len() - local,

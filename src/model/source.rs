@@ -3,7 +3,7 @@
 //! [`SourceFacts`] hang on a blob alone, so they are read once for ever; [`Sources`] are what one
 //! Snapshot keeps of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -116,16 +116,24 @@ pub struct Import {
 pub struct Sources {
     /// By node id, for every property that a readable map lists.
     pub properties: BTreeMap<String, PropertyFact>,
-    /// By path, for every test, property and support file of the write-set that has a grammar.
+    /// By path, for every test and property of the write-set, and every production file that may hold
+    /// tests, that has a grammar and something to tell.
     pub files: BTreeMap<String, TestFileFact>,
+    /// Files of the write-set that a listed property needs.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub needed: BTreeSet<String>,
 }
 
 /// What the merged tree's source says of one listed property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PropertyFact {
     pub presence: Presence,
-    /// Its own text and its context are at the merged tree what they are at the base tip.
+    /// Its own text and its context are at the merged tree what they are at the base tip; also when it
+    /// is at neither.
     pub unchanged: bool,
+    /// The patch changes its own text, or takes it away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// A file of the write-set that its file needs, be it by way of others; of several one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,

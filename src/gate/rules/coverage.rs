@@ -37,14 +37,20 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
         let covered = judge.cover(touched.path());
         judge.report(touched, &covered, map_path, findings);
         for property in &covered.coverage.properties {
-            if matches!(
-                property.state,
-                PropertyState::Ghost | PropertyState::Disabled
-            ) {
+            if is_dead(property) {
                 dead.insert(property.nodeid.clone(), property.clone());
             }
         }
         coverage.push(covered.coverage);
+    }
+    // Those that the patch itself touches are told of, whether production needs them or not.
+    for id in map.rules.iter().flat_map(|rule| &rule.live_properties) {
+        if case.touches(id.path()) && !dead.contains_key(id.as_str()) {
+            let property = judge.liveness.of(id);
+            if is_dead(&property) {
+                dead.insert(property.nodeid.clone(), property);
+            }
+        }
     }
     for property in dead.into_values() {
         not_live(case, property, map_path, findings);
@@ -53,6 +59,13 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
         coverage = opened_holes(case, tree, findings);
     }
     coverage
+}
+
+fn is_dead(property: &ListedProperty) -> bool {
+    matches!(
+        property.state,
+        PropertyState::Ghost | PropertyState::Disabled
+    )
 }
 
 /// `ghost-property` and `disabled-property`.

@@ -14,6 +14,7 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
     for touched in &case.touched {
         by_class(case, touched, findings);
+        functions_removed(case, touched, findings);
         places(touched, findings);
     }
     self_rewriting(case, findings);
@@ -73,6 +74,11 @@ fn by_class(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>)
             "a maintainer reads the new output and approves, or take it out of the patch",
         ),
         Class::Test => test(case, touched, findings),
+        Class::Production if case.edits_property_of(touched.path()) => add(
+            Rule::TestsWithProduction,
+            "a property that the map lists and the production code beside it change in one patch",
+            "move the property's change to a pull request of its own, to be reviewed first",
+        ),
         Class::Other | Class::Note if is_unclassified_code(case, touched) => add(
             Rule::UnclassifiedCode,
             "an agent changes code that is of no guarded class",
@@ -86,34 +92,45 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
     // A production file that changes in its test items only is named like no test, and is no support.
     let named_like_a_test = case.classes.is_named_like_a_test(touched.path())
         || touched.change.only == Some(Only::TestItems);
-    if case.is_agent() {
+    let needed = case
+        .sources()
+        .is_some_and(|sources| sources.needed.contains(touched.path()));
+    let is_support = needed || !(named_like_a_test || is_prose(touched.path()));
+    if case.is_agent() && !needed {
         let message = "an agent changes a test that is no property";
         let fix = "nothing to do; a change here proves nothing about the patch";
         findings.add(Draft::new(Rule::TestChanged, message, fix).at(touched.path()));
     }
-    if !case.has_production {
-        return;
+    if case.has_production && named_like_a_test && touched.change.merged.is_none() {
+        let message = "a test file goes away together with a production change";
+        let fix = "a maintainer confirms that nothing it checked is lost, or restore it";
+        findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
+    } else if case.has_production && is_support {
+        let message = "test support changes together with production code, and can change what a property asserts";
+        let fix = "move it to a pull request of its own, or a maintainer approves";
+        findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
+    } else if needed {
+        let message = "a file that listed properties need changes, and can change what they assert";
+        let fix = "a maintainer checks that no property becomes weaker, and approves";
+        findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
     }
+}
+
+/// `tests-removed`, by the functions that are gone from a file that is still there.
+fn functions_removed(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
     let source = case
         .sources()
         .and_then(|sources| sources.files.get(touched.path()));
     let gone = source.map_or(&[][..], |source| &source.removed);
-    if !gone.is_empty() && touched.change.merged.is_some() {
+    let may_hold_tests = matches!(touched.class, Class::Test | Class::Production);
+    if may_hold_tests && case.has_production && !gone.is_empty() && touched.change.merged.is_some()
+    {
         let message = format!(
             "tests go away together with a production change: {}",
             listed(gone)
         );
         let fix = "a maintainer confirms that nothing they checked is lost, or restore them";
         findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
-    }
-    if named_like_a_test && touched.change.merged.is_none() {
-        let message = "a test file goes away together with a production change";
-        let fix = "a maintainer confirms that nothing it checked is lost, or restore it";
-        findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
-    } else if !named_like_a_test && !is_prose(touched.path()) {
-        let message = "test support changes together with production code, and can change what a property asserts";
-        let fix = "move it to a pull request of its own, or a maintainer approves";
-        findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
     }
 }
 

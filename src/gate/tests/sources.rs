@@ -219,3 +219,79 @@ fn a_source_that_could_not_be_had_is_undetermined() {
         .expect(Verdict::Refuse);
     assert!(decision.message_of(Rule::Undetermined).contains("cut off"));
 }
+
+#[test]
+fn an_inline_property_and_its_production_do_not_change_together() {
+    let second = "src/parse.rs::tests::other";
+    let scene = || with_inline().mapping(&[rule(PARSE_RS, &[INLINE, second])]);
+    let test = "assert_eq!(parse(), helper());";
+    let weaker = inline("2", "1", "assert!(true);");
+    let decision = scene().change(PARSE_RS, &weaker).expect(Verdict::Refuse);
+    assert_eq!(
+        decision.of_rule(Rule::TestsWithProduction),
+        [(Effect::Refuse, Some(PARSE_RS))]
+    );
+    let (kept, rest) = weaker
+        .split_once("    #[test]\n    fn roundtrip")
+        .expect("the test");
+    let (_, rest) = rest.split_once('\n').expect("its line");
+    let decision = scene()
+        .change(PARSE_RS, &format!("{kept}{rest}"))
+        .expect(Verdict::Refuse);
+    assert_eq!(decision.of_rule(Rule::TestsWithProduction).len(), 1);
+    assert_eq!(decision.of_rule(Rule::TestsRemoved).len(), 1);
+    // A further test beside it is none of the property's business.
+    let more = inline("2 - 1", "1", test)
+        .replace("fn other()", "fn new() {}\n\n    #[test]\n    fn other()");
+    scene().change(PARSE_RS, &more).expect(Verdict::Pass);
+}
+
+#[test]
+fn a_file_that_a_property_needs_does_not_change_alone_unseen() {
+    let text = "from tests.support.strategies import trees\n\ndef test_roundtrip(): ...\n";
+    let helper = "tests/support/strategies.py";
+    let scene = || {
+        Scene::quiet()
+            .on_both(PROPERTY_FILE, text)
+            .on_both(helper, "trees = 1\n")
+    };
+    for changed in [
+        scene().change(helper, "trees = 0\n"),
+        scene().remove(helper),
+    ] {
+        let decision = changed.expect(Verdict::HumanReview);
+        assert_eq!(
+            decision.of_rule(Rule::SupportChanged),
+            [(Effect::HumanReview, Some(helper))]
+        );
+    }
+    scene()
+        .change("tests/support/other.py", "x = 1\n")
+        .expect(Verdict::Pass);
+}
+
+#[test]
+fn a_property_that_the_patch_disables_is_told_of_without_production() {
+    let text = "import pytest\n\n@pytest.mark.skip\ndef test_roundtrip(): ...\n";
+    let decision = Scene::quiet()
+        .change(PROPERTY_FILE, text)
+        .expect(Verdict::HumanReview);
+    assert_eq!(decision.of_rule(Rule::DisabledProperty).len(), 1);
+    let decision = Scene::quiet()
+        .change(PROPERTY_FILE, "def test_other(): ...\n")
+        .expect(Verdict::HumanReview);
+    assert_eq!(decision.of_rule(Rule::GhostProperty).len(), 1);
+}
+
+#[test]
+fn a_property_that_the_patch_takes_away_is_no_witness() {
+    let decision = guarded_by("def test_roundtrip(): ...\n")
+        .change(PROPERTY_FILE, "def test_other(): ...\n")
+        .expect(Verdict::Refuse);
+    let row = decision
+        .table
+        .iter()
+        .find(|row| row.step == 2)
+        .expect("step 2");
+    assert_eq!(row.detail, "0 of 1 listed properties are witnesses");
+}
