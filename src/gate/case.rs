@@ -183,8 +183,13 @@ fn class_of(change: &Change, classes: &Classifier, weakened: &BTreeSet<&str>) ->
         (Class::Harness, Some(Only::OtherKeys)) if !classes.is_configured_harness(path) => {
             Class::Other
         }
-        (Class::Production, Some(Only::TestItems)) if weakened.contains(path) => Class::Property,
-        (Class::Production, Some(Only::TestItems)) => Class::Test,
+        (Class::Production, Some(Only::TestItems | Only::TestSupport)) => {
+            if weakened.contains(path) {
+                Class::Property
+            } else {
+                Class::Test
+            }
+        }
         (class, _) => class,
     }
 }

@@ -5,14 +5,15 @@
 //! [`Survey::finish`] answers. Facts hang on a blob alone, so that a gatherer may keep them for ever.
 //! Invariant: what could not be read never makes a property live.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Disabled, Entry, NodeId, Only, Presence, PropertyFact, Sha, SourceFacts,
-    Sources, TestFileFact, TestItem,
+    Change, Class, Disabled, Entry, FileDigest, NodeId, Only, Presence, PropertyFact, Sha,
+    SourceFacts, Sources, TestFileFact, TestItem,
 };
 use crate::source::{self, Files, Found, Language};
 
@@ -77,6 +78,7 @@ pub struct Survey<'a, F> {
     needs: BTreeMap<String, Vec<String>>,
     /// What [`Survey::follow`] came to from the files of the listed properties.
     reached: BTreeSet<String>,
+    shapes: OnceCell<HashMap<FileDigest, String>>,
     /// The write-set holds a file that a test may import.
     looks_for_needs: bool,
 }
@@ -112,6 +114,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             read: HashMap::new(),
             needs: BTreeMap::new(),
             reached: BTreeSet::new(),
+            shapes: OnceCell::new(),
             looks_for_needs,
         }
     }
@@ -178,6 +181,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
     /// What the sources say.
     pub fn finish(self) -> Answers {
         let needs = self.needs_of_all();
+        let undeclared = self.undeclared();
+        let declarer = |path: &str| {
+            let mut parts = path.strip_suffix(".rs")?.split('/');
+            parts.find_map(|part| undeclared.get(part).copied())
+        };
         let mut properties = BTreeMap::new();
         for id in &self.properties {
             let (presence, unchanged) = self.property(id);
@@ -185,7 +193,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 presence,
                 unchanged,
                 edited: self.is_edited(id),
-                needs: needs.get(id.path()).map(|path| (*path).to_owned()),
+                needs: needs
+                    .get(id.path())
+                    .copied()
+                    .or_else(|| declarer(id.path()))
+                    .map(str::to_owned),
             };
             properties.insert(id.to_string(), fact);
         }
@@ -195,8 +207,10 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             if !self.reads(at) {
                 continue;
             }
-            if self.classes[at] == Class::Production && self.changes_only_tests(change) {
-                only.insert(at, Only::TestItems);
+            if self.classes[at] == Class::Production
+                && let Some(less) = self.changes_only_tests(change)
+            {
+                only.insert(at, less);
             }
             let fact = self.test_file(change);
             if fact != TestFileFact::default() {
@@ -346,17 +360,34 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         let Found::Item(before) = source::find(self.base_facts(path)?, names) else {
             return None;
         };
-        let changes = self.changes.iter().zip(&self.classes);
-        let moved = changes.filter(|(change, class)| {
-            change.old_path.as_deref() == Some(path) || **class == Class::Property
-        });
-        let places = std::iter::once(path).chain(moved.map(|(change, _)| change.path.as_str()));
-        let mut found = places.filter_map(|place| {
-            let items = &self.merged_facts(place)?.items;
-            let item = items.iter().find(|item| item.shape == before.shape)?;
-            Some(node_id(place, &item.names))
-        });
-        found.next()
+        let own = self
+            .merged_facts(path)
+            .into_iter()
+            .flat_map(|facts| &facts.items);
+        let mut own = own.filter(|item| item.shape == before.shape);
+        if let Some(item) = own.next() {
+            return Some(node_id(path, &item.names));
+        }
+        self.by_shape().get(&before.shape).cloned()
+    }
+
+    /// The ids of what every property file of the write-set holds, and each renamed one, by shape.
+    fn by_shape(&self) -> &HashMap<FileDigest, String> {
+        self.shapes.get_or_init(|| {
+            let mut shapes = HashMap::new();
+            for (change, class) in self.changes.iter().zip(&self.classes) {
+                if change.old_path.is_none() && *class != Class::Property {
+                    continue;
+                }
+                let facts = self.merged_facts(&change.path).into_iter();
+                for item in facts.flat_map(|facts| &facts.items) {
+                    shapes
+                        .entry(item.shape.clone())
+                        .or_insert_with(|| node_id(&change.path, &item.names));
+                }
+            }
+            shapes
+        })
     }
 
     /// For each file, a file of the write-set that it needs; what can't be read needs itself.
@@ -391,16 +422,35 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
     }
 
     /// Whether a change of a production file leaves everything outside of test items as it is.
-    fn changes_only_tests(&self, change: &Change) -> bool {
-        let (Some(before), Some(after)) = (&change.base, &change.merged) else {
-            return false;
-        };
-        let differs = before.id != after.id && before.kind == after.kind;
-        let sides = (
-            self.base_facts(&change.path),
-            self.merged_facts(&change.path),
-        );
-        differs && matches!(sides, (Some(before), Some(after)) if before.rest == after.rest)
+    fn changes_only_tests(&self, change: &Change) -> Option<Only> {
+        let (before, after) = (change.base.as_ref()?, change.merged.as_ref()?);
+        if before.id == after.id || before.kind != after.kind {
+            return None;
+        }
+        let before = self.base_facts(&change.path)?;
+        let after = self.merged_facts(&change.path)?;
+        if before.rest != after.rest {
+            None
+        } else if before.frame == after.frame {
+            Some(Only::TestItems)
+        } else {
+            Some(Only::TestSupport)
+        }
+    }
+
+    /// For each module that a file of the write-set no longer declares as the base tip does: that file.
+    fn undeclared(&self) -> HashMap<&str, &str> {
+        let mut found = HashMap::new();
+        for change in self.changes {
+            let before = self.base_facts(&change.path);
+            let before = before.map_or(&[][..], |facts| facts.modules.as_slice());
+            let after = self.merged_facts(&change.path);
+            let after = after.map_or(&[][..], |facts| facts.modules.as_slice());
+            for declared in before.iter().filter(|declared| !after.contains(declared)) {
+                found.insert(declared.name.as_str(), change.path.as_str());
+            }
+        }
+        found
     }
 
     fn test_file(&self, change: &Change) -> TestFileFact {

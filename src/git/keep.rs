@@ -5,7 +5,7 @@
 //! ignored and written anew; that it cannot be written is no error.
 
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -110,10 +110,14 @@ type Entries = (Vec<u8>, HashMap<Key, Range<usize>>);
 
 /// The entries of a whole file of our version; `None` for any other.
 fn read(path: &Path, magic: &str, largest: u64) -> Option<Entries> {
-    if std::fs::symlink_metadata(path).ok()?.len() > largest {
+    // A link or a pipe is not ours either, and reading it might not end.
+    let found = std::fs::symlink_metadata(path).ok()?;
+    if !found.is_file() || found.len() > largest {
         return None;
     }
-    let bytes = std::fs::read(path).ok()?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(largest).read_to_end(&mut bytes).ok()?;
     let (body, checksum) = bytes.split_last_chunk::<4>()?;
     if crc32fast::hash(body).to_le_bytes() != *checksum {
         return None;

@@ -262,8 +262,11 @@ pub struct Change {
 pub enum Only {
     /// A manifest, in keys that do not decide how or whether tests run.
     OtherKeys,
-    /// A production file, in test items only (`#[cfg(test)]`).
+    /// A production file, in the text of test functions only.
     TestItems,
+    /// A production file, in what is built for tests only (`#[cfg(test)]`), and not in test functions
+    /// alone.
+    TestSupport,
 }
 
 /// What is known of one blob's bytes; keyed by blob id, so it is computed once for ever.

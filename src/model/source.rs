@@ -25,6 +25,21 @@ pub struct SourceFacts {
     /// Digest of the text outside of test items: what is left for production when tests are taken
     /// away. In Rust a test item is one under `#[cfg(test)]` or with a test attribute.
     pub rest: FileDigest,
+    /// Rust: digest of the text without its test functions: what is left for production together with
+    /// what is built to support tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FileDigest>,
+    /// Rust: each `mod x;`, with the attributes that it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<Declared>,
+}
+
+/// `mod x;`, which makes another file part of the program.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Declared {
+    pub name: String,
+    /// Digest of its attributes and of what it lies in.
+    pub how: FileDigest,
 }
 
 /// A function, class, module or titled block that a node id can name.

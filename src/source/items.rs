@@ -4,10 +4,16 @@ use std::ops::Range;
 
 use super::syntax::{Id, Syntax};
 use crate::digest;
-use crate::model::{Disabled, FileDigest, Import, ItemSort, TestItem};
+use crate::model::{Declared, Disabled, FileDigest, Import, ItemSort, TestItem};
 
 /// More items than this are no test file; the text is broken at the first one too many.
 pub(super) const MOST_ITEMS: usize = 20_000;
+
+/// Names may be long, and each item holds all that enclose it; bytes. The text is broken past that.
+const MOST_NAME_BYTES: usize = 4 * 1024 * 1024;
+
+/// Characters of a reason that are kept.
+const LONGEST_REASON: usize = 300;
 
 /// Names that lie deeper are no test of anyone's; the text is broken there.
 pub(super) const DEEPEST: usize = 64;
@@ -17,6 +23,9 @@ pub(super) struct Facts {
     pub items: Vec<TestItem>,
     pub imports: Vec<Import>,
     pub rest: FileDigest,
+    /// As in [`crate::model::SourceFacts`].
+    pub frame: Option<FileDigest>,
+    pub modules: Vec<Declared>,
 }
 
 /// Where an item stands.
@@ -44,7 +53,11 @@ impl Place {
 
 /// The items found so far, within the limits.
 #[derive(Default)]
-pub(super) struct Items(Vec<TestItem>);
+pub(super) struct Items {
+    list: Vec<TestItem>,
+    /// Of all names together: an item owns those of what encloses it.
+    bytes: usize,
+}
 
 impl Items {
     /// Adds an item that nothing disables yet, and gives it back to be finished; the line when there
@@ -73,24 +86,26 @@ impl Items {
     }
 
     pub fn push(&mut self, item: TestItem) -> Result<&mut TestItem, u32> {
-        if self.0.len() >= MOST_ITEMS || item.names.len() > DEEPEST {
+        self.bytes += item.names.iter().map(String::len).sum::<usize>();
+        let too_many = self.list.len() >= MOST_ITEMS || self.bytes > MOST_NAME_BYTES;
+        if too_many || item.names.len() > DEEPEST {
             return Err(item.line);
         }
-        self.0.push(item);
-        let last = self.0.len() - 1;
-        Ok(&mut self.0[last])
+        self.list.push(item);
+        let last = self.list.len() - 1;
+        Ok(&mut self.list[last])
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list.len()
     }
 
     pub fn get(&self, at: usize) -> &TestItem {
-        &self.0[at]
+        &self.list[at]
     }
 
     pub fn into_vec(self) -> Vec<TestItem> {
-        self.0
+        self.list
     }
 }
 
@@ -102,10 +117,12 @@ fn shape(syntax: &Syntax<'_>, place: &Place) -> FileDigest {
 }
 
 pub(super) fn disabled(line: u32, why: impl Into<String>) -> Disabled {
-    Disabled {
-        line,
-        why: why.into(),
+    let mut why = why.into();
+    if let Some((end, _)) = why.char_indices().nth(LONGEST_REASON) {
+        why.truncate(end);
+        why.push('…');
     }
+    Disabled { line, why }
 }
 
 /// The names of something called `name` inside `enclosing`.

@@ -28,7 +28,7 @@ use items::Facts;
 use syntax::Syntax;
 
 /// Changed when [`read`] would say something else of the same bytes; part of cache keys.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of the largest text that is worth reading; the caller refuses more.
 pub const LARGEST: usize = 1024 * 1024;
@@ -117,6 +117,8 @@ impl Reader {
                 items: facts.items,
                 imports: facts.imports,
                 rest: facts.rest,
+                frame: facts.frame,
+                modules: facts.modules,
             },
             Err(line) => broken(line, whole),
         }
@@ -153,6 +155,8 @@ fn broken(line: u32, whole: FileDigest) -> SourceFacts {
         items: Vec::new(),
         imports: Vec::new(),
         rest: whole,
+        frame: None,
+        modules: Vec::new(),
     }
 }
 

@@ -340,3 +340,21 @@ fn a_fixture_of_many_megabytes_is_hashed_loose_and_packed() {
     repo.git(&["repack", "-adq"]);
     assert_eq!(digest(&request), expected, "packed");
 }
+
+/// Only whoever can write to the git directory can put it there, but a check should not wait for ever.
+#[test]
+fn a_pipe_or_a_link_in_place_of_the_cache_is_passed_over() {
+    let repo = with_files(&[("tests/fixtures/a.json", b"{}")]);
+    let folder = repo.path().join(".git/frostline");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["digests", "sources"] {
+        let status = std::process::Command::new("mkfifo")
+            .arg(folder.join(name))
+            .status();
+        assert!(status.expect("mkfifo").success());
+    }
+    assert_eq!(gather(&request(&repo)).stats.fixtures_hashed, 1);
+    std::fs::remove_file(folder.join("digests")).expect("the pipe or the new file");
+    std::os::unix::fs::symlink("/dev/zero", folder.join("digests")).expect("a link");
+    assert_eq!(gather(&request(&repo)).stats.fixtures_hashed, 1);
+}

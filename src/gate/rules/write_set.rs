@@ -92,9 +92,11 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
     // A production file that changes in its test items only is named like no test, and is no support.
     let named_like_a_test = case.classes.is_named_like_a_test(touched.path())
         || touched.change.only == Some(Only::TestItems);
-    let needed = case
-        .sources()
-        .is_some_and(|sources| sources.needed.contains(touched.path()));
+    // Other files of the crate may be tested by what a file holds for tests.
+    let needed = touched.change.only == Some(Only::TestSupport)
+        || case
+            .sources()
+            .is_some_and(|sources| sources.needed.contains(touched.path()));
     let is_support = needed || !(named_like_a_test || is_prose(touched.path()));
     if case.is_agent() && !needed {
         let message = "an agent changes a test that is no property";

@@ -295,3 +295,120 @@ fn a_property_that_the_patch_takes_away_is_no_witness() {
         .expect("step 2");
     assert_eq!(row.detail, "0 of 1 listed properties are witnesses");
 }
+
+/// Attacks on the claim that only tests change.
+#[test]
+fn what_production_may_be_made_of_is_no_test_item() {
+    let before = "struct Door;\nimpl Door {\n    fn ok(&self) -> bool { false }\n}\n";
+    for after in [
+        before.replace(
+            "    fn ok",
+            "    #[rustfmt::cfg(test)]\n    fn no(&self) {}\n    fn ok",
+        ),
+        format!("{before}#[rustfmt::test]\nfn drop<T>(t: T) {{ std::mem::forget(t) }}\n"),
+        format!("{before}#[clippy::cfg(test)]\nimpl Drop for Door {{ fn drop(&mut self) {{}} }}\n"),
+        format!("{before}#[tokio::test]\nfn drop<T>(t: T) {{ std::mem::forget(t) }}\n"),
+        format!("{before}nop!{{ cr#\"x\" }}\n#[cfg(test)]\nnop!{{ \"y\"# }}\n"),
+    ] {
+        let decision = Scene::quiet()
+            .on_both("src/door.rs", before)
+            .change("src/door.rs", &after)
+            .expect(Verdict::Refuse);
+        assert_eq!(
+            decision.of_rule(Rule::UnmappedPath),
+            [(Effect::Refuse, Some("src/door.rs"))],
+            "{after}"
+        );
+    }
+}
+
+#[test]
+fn what_an_inline_property_reaches_is_its_context() {
+    let test = "assert_eq!(parse(), helper());";
+    let before = format!(
+        "#[cfg(test)]\nfn holds() -> bool {{ check() }}\n\n{}",
+        inline("1", "1", test)
+    );
+    let scene = || with_inline().on_both(PARSE_RS, &before);
+    let broken = before.replace("{ 1 }\n\n#[cfg", "{ 2 }\n\n#[cfg");
+    assert_ne!(before, broken);
+    scene().change(PARSE_RS, &broken).expect(Verdict::Pass);
+    let mac = "macro_rules! assert_eq { ($($x:tt)*) => {} }\n";
+    for after in [
+        broken.replace("check()", "true"),
+        format!("#[cfg(test)]\n{mac}{broken}"),
+        format!("{mac}{broken}"),
+        broken.replace(
+            "use super::*;",
+            &format!("use super::*;\n    #[macro_use] mod quiet {{ {mac} }}\n"),
+        ),
+        broken.replace(
+            "use super::*;",
+            "use super::*;\n    mod gen { impl super::super::Gen for u8 {} }\n",
+        ),
+    ] {
+        let decision = scene().change(PARSE_RS, &after).expect(Verdict::Refuse);
+        assert_eq!(
+            state_of(&decision, INLINE).0,
+            PropertyState::Local,
+            "{after}"
+        );
+    }
+}
+
+#[test]
+fn what_other_files_hold_for_tests_changes_under_a_persons_eyes() {
+    let testing = "#![cfg(test)]\npub fn holds(x: u8) -> bool { x > 1 }\n";
+    let lib = "pub mod parse;\n#[cfg(test)]\nmod calc_props;\n";
+    let scene = || {
+        with_inline()
+            .on_both("src/testing.rs", testing)
+            .on_both("src/lib.rs", lib)
+    };
+    for (path, after) in [
+        ("src/testing.rs", testing.replace("x > 1", "true")),
+        (
+            "src/lib.rs",
+            format!(
+                "#[cfg(test)]\n#[macro_use]\nmod quiet {{ macro_rules! assert {{ () => {{}} }} }}\n{lib}"
+            ),
+        ),
+        (
+            "src/lib.rs",
+            lib.replace("#[cfg(test)]\nmod calc_props;\n", ""),
+        ),
+    ] {
+        let decision = scene().change(path, &after).expect(Verdict::HumanReview);
+        assert_eq!(
+            decision.of_rule(Rule::SupportChanged),
+            [(Effect::HumanReview, Some(path))],
+            "{after}"
+        );
+    }
+}
+
+#[test]
+fn a_property_in_a_module_that_is_no_longer_declared_is_not_live() {
+    let id = "src/calc_props.rs::prop";
+    let property = "#![cfg(test)]\n#[test]\nfn prop() { assert!(crate::next(1) == 2); }\n";
+    let lib = "pub fn next(x: u8) -> u8 { x + 1 }\n#[cfg(test)]\nmod calc_props;\n";
+    let scene = || {
+        Scene::quiet()
+            .config("paths:\n  inline_properties: [src/calc_props.rs]\n")
+            .mapping(&[rule("src/", &[id])])
+            .on_both("src/calc_props.rs", property)
+            .on_both("src/lib.rs", lib)
+    };
+    scene()
+        .change("src/lib.rs", &lib.replace("x + 1", "1 + x"))
+        .expect(Verdict::Pass);
+    for after in [
+        lib.replace("#[cfg(test)]\nmod calc_props;\n", "")
+            .replace("x + 1", "x"),
+        lib.replace("#[cfg(test)]\nmod", "#[cfg(test)]\n#[cfg(windows)]\nmod")
+            .replace("x + 1", "x"),
+    ] {
+        let decision = scene().change("src/lib.rs", &after).expect(Verdict::Refuse);
+        assert_eq!(state_of(&decision, id).0, PropertyState::Local, "{after}");
+    }
+}

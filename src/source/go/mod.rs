@@ -26,6 +26,8 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         items: items.into_vec(),
         imports: imports(syntax),
         rest: context,
+        frame: None,
+        modules: Vec::new(),
     })
 }
 

@@ -373,6 +373,8 @@ impl<'s, 't> Walk<'s, 't> {
                 .into_iter()
                 .next()
                 .unwrap_or_else(|| digest::pieces([])),
+            frame: None,
+            modules: Vec::new(),
         })
     }
 }

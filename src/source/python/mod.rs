@@ -44,6 +44,8 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         items: items.into_vec(),
         imports: imports(syntax),
         rest: contexts.module().clone(),
+        frame: None,
+        modules: Vec::new(),
     })
 }
 

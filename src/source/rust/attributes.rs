@@ -5,10 +5,9 @@ use crate::source::syntax::{Id, Syntax};
 /// Predicates nested deeper than this count as unknown.
 const DEEPEST: usize = 32;
 
-/// Attributes that make a function a test. Any other that ends in `test` does so as well, but the
-/// function then stays in what is left for production.
+/// Attributes of other crates that make a function a test, as any that ends in `test` may. What they
+/// expand to is not known here, so the function stays in what is left for production.
 const TESTS: &[&str] = &[
-    "test",
     "rstest",
     "test_case",
     "test_matrix",
@@ -17,10 +16,15 @@ const TESTS: &[&str] = &[
     "wasm_bindgen_test",
 ];
 
+/// Namespaces of attributes that the compiler passes over.
+const TOOLS: &[&str] = &["rustfmt", "clippy", "diagnostic", "miri", "rust_analyzer"];
+
 /// An attribute, as tokens.
 pub(super) struct Attribute<'t> {
     /// The last name of its path.
     name: &'t str,
+    /// The first name, when the path has several.
+    namespace: Option<&'t str>,
     /// What follows the path.
     rest: Vec<&'t str>,
     pub line: u32,
@@ -57,15 +61,18 @@ impl<'t> Attribute<'t> {
             at += 2;
         }
         let name = *tokens.get(at)?;
+        let namespace = (at > 0).then(|| tokens[0]);
         Some(Self {
             name: name.strip_prefix("r#").unwrap_or(name),
+            namespace,
             rest: tokens.split_off(at + 1),
             line: syntax.line(id),
         })
     }
 
+    /// It is the compiler's own attribute of that name.
     pub fn is(&self, name: &str) -> bool {
-        self.name == name
+        self.name == name && self.namespace.is_none()
     }
 
     pub fn mentions(&self, token: &str) -> bool {
@@ -73,11 +80,12 @@ impl<'t> Attribute<'t> {
     }
 
     pub fn testing(&self) -> Option<Testing> {
-        if TESTS.contains(&self.name) {
-            Some(Testing::Known)
-        } else {
-            self.name.ends_with("test").then_some(Testing::ByName)
+        if self.is("test") {
+            return Some(Testing::Known);
         }
+        let is_a_tool = self.namespace.is_some_and(|first| TOOLS.contains(&first));
+        let by_name = TESTS.contains(&self.name) || self.name.ends_with("test");
+        (by_name && !is_a_tool).then_some(Testing::ByName)
     }
 
     /// As it is written, for a message.

@@ -14,8 +14,8 @@ use super::items::{Facts, Items, Place, disabled, names_in, quoted};
 use super::level::{Mentions, Role, Unit, add, kept};
 use super::syntax::{Id, Syntax};
 use crate::digest::{self, Pieces};
-use crate::model::{Disabled, FileDigest, Generator, ItemSort, SkippedRow};
-use attributes::{Testing, Truth};
+use crate::model::{Declared, Disabled, FileDigest, Generator, ItemSort, SkippedRow};
+use attributes::{Attribute, Testing, Truth};
 use levels::{Kind, Level, Member, Sort};
 
 /// Names of one macro that are taken for tests that it may make.
@@ -40,6 +40,8 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         items,
         imports: imports::imports(syntax, &levels, &file.mentions),
         rest: file.rest(),
+        frame: contexts.first().cloned(),
+        modules: file.modules(),
     })
 }
 
@@ -74,7 +76,7 @@ impl<'t> File<'_, 't> {
         match level.sort {
             Sort::Macro {
                 every_function: true,
-            } => Some(Testing::Known),
+            } => Some(Testing::ByName),
             Sort::Block => None,
             Sort::Module | Sort::Macro { .. } => {
                 let conditional = || {
@@ -100,11 +102,10 @@ impl<'t> File<'_, 't> {
                     && !self.mentions.elsewhere(self.syntax.text(name))
             }
             Kind::Level {
-                name: Some(name),
-                level,
+                name: Some(name), ..
             } => {
-                let apart = self.levels[level].for_tests || empty;
-                apart && !self.mentions.elsewhere(name)
+                let for_macros = member.attributes.iter().any(|own| own.is("macro_use"));
+                empty && !for_macros && !self.mentions.elsewhere(name)
             }
             Kind::Level { name: None, level } => {
                 let is_macro = matches!(self.levels[level].sort, Sort::Macro { .. });
@@ -112,16 +113,66 @@ impl<'t> File<'_, 't> {
             }
             Kind::UnknownMacro | Kind::Other => false,
         });
+        let support = self.support();
         let mut contexts: Vec<FileDigest> = Vec::new();
         for (level, own) in self.levels.iter().zip(own) {
-            let around = level
-                .parent
-                .filter(|parent| !level.for_tests || self.levels[*parent].for_tests);
-            let around = around.map(|parent| contexts[parent].as_str().as_bytes());
+            let around = level.parent.map(|parent| {
+                if level.for_tests && !self.levels[parent].for_tests {
+                    &support
+                } else {
+                    &contexts[parent]
+                }
+            });
+            let around = around.map(|around| around.as_str().as_bytes());
             let pieces = around.into_iter().chain([own.as_str().as_bytes()]);
             contexts.push(digest::pieces(pieces));
         }
         contexts
+    }
+
+    /// What of the file reaches into its `#[cfg(test)]` modules without being what they guard: what is
+    /// built for tests only, and macros, which may stand for what a test calls.
+    fn support(&self) -> FileDigest {
+        let mut digests = self.digests(|level, member, empty| {
+            let for_macros = member.attributes.iter().any(|own| own.is("macro_use"));
+            let is_macro = self.syntax.kind(member.unit.id).starts_with("macro");
+            let stays = level.for_tests || member.is_for_tests() || for_macros || is_macro;
+            match member.kind {
+                Kind::Function { .. } => self.testing(level, member).is_some() || !stays,
+                Kind::Level { level: inner, .. } => {
+                    let is_test_macro = matches!(self.levels[inner].sort, Sort::Macro { .. });
+                    (empty && !for_macros) || (is_test_macro && self.holds_tests(inner))
+                }
+                Kind::UnknownMacro => false,
+                Kind::Other => !stays,
+            }
+        });
+        digests.swap_remove(0)
+    }
+
+    /// Every `mod x;`.
+    fn modules(&self) -> Vec<Declared> {
+        let mut found = Vec::new();
+        for level in self.levels {
+            for member in &level.members {
+                if !matches!(member.kind, Kind::Other)
+                    || self.syntax.kind(member.unit.id) != "mod_item"
+                {
+                    continue;
+                }
+                let name = self.syntax.child(member.unit.id, "name");
+                let attributes = member.attributes.iter().map(Attribute::spelled);
+                let attributes = attributes.collect::<Vec<_>>().join("\n");
+                let around = level.names.join("::");
+                let off = level.off.as_ref().map_or("", |off| off.why.as_str());
+                found.push(Declared {
+                    name: name.map_or("", |name| self.syntax.text(name)).to_owned(),
+                    how: digest::pieces([attributes.as_bytes(), around.as_bytes(), off.as_bytes()]),
+                });
+            }
+        }
+        found.sort();
+        found
     }
 
     fn holds_tests(&self, level: usize) -> bool {
@@ -132,6 +183,10 @@ impl<'t> File<'_, 't> {
 
     /// The text without what is built for tests only.
     fn rest(&self) -> FileDigest {
+        if self.may_be_cut_otherwise() {
+            let whole = self.syntax.range(self.syntax.root());
+            return digest::pieces([self.syntax.slice(whole).as_bytes()]);
+        }
         if self.levels[0].for_tests {
             return digest::pieces([]);
         }
@@ -145,6 +200,16 @@ impl<'t> File<'_, 't> {
             _ => self.testing(level, member) == Some(Testing::Known),
         });
         digests.swap_remove(0)
+    }
+
+    /// Editions before 2021 read `c"…"` and `cr#"…"#` as other tokens than the grammar does.
+    fn may_be_cut_otherwise(&self) -> bool {
+        let mut tokens = self.syntax.all().map(|id| self.syntax.text(id));
+        tokens.any(|text| {
+            ["c\"", "cr\"", "cr#"]
+                .iter()
+                .any(|start| text.starts_with(start))
+        })
     }
 
     /// For each level the digest of its text without the members that `goes` takes out, which is told
