@@ -6,7 +6,7 @@
 //! Invariant: what could not be read never makes a property live.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Wanted {
 #[derive(Debug, Clone)]
 pub enum SourceRead {
     Facts(Arc<SourceFacts>),
-    /// More than [`source::LARGEST`] bytes.
+    /// More than [`source::LARGEST`] bytes, or past what one evaluation reads.
     TooLarge,
     /// Why it could not be had.
     Unavailable(String),
@@ -70,6 +70,8 @@ pub struct Survey<'a, F> {
     /// Of each change.
     classes: Vec<Class>,
     by_path: HashMap<&'a str, usize>,
+    /// Files that a test may import, by their names without extensions.
+    by_stem: HashMap<&'a str, Vec<&'a str>>,
     properties: BTreeSet<&'a NodeId>,
     tree: Tree<'a>,
     entry: F,
@@ -90,6 +92,14 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             .iter()
             .map(|change| plan.class(&change.path))
             .collect();
+        let mut by_stem: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (change, class) in changes.iter().zip(&classes) {
+            let name = change.path.rsplit('/').next().unwrap_or_default();
+            let stem = name.split('.').next().unwrap_or_default();
+            if is_support(*class, &change.path) && !PACKAGE_FILES.contains(&stem) {
+                by_stem.entry(stem).or_default().push(&change.path);
+            }
+        }
         let by_path = changes.iter().enumerate();
         let by_path = by_path.map(|(at, change)| (change.path.as_str(), at));
         let looks_for_needs = changes
@@ -101,6 +111,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             changes,
             classes,
             by_path: by_path.collect(),
+            by_stem,
             properties: plan.listed_properties(),
             tree: Tree {
                 listing,
@@ -124,9 +135,9 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         self.read.extend(read);
     }
 
-    /// What has to be read next; empty when all that can be read was.
-    pub fn wanted(&mut self) -> BTreeSet<Wanted> {
-        let mut wanted = BTreeSet::new();
+    /// What has to be read next, the files of listed properties first; empty when all was read.
+    pub fn wanted(&mut self) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
         for path in self.property_files() {
             wanted.extend(self.merged(path));
             wanted.extend(self.base(path));
@@ -140,7 +151,8 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         if self.looks_for_needs {
             wanted.extend(self.follow());
         }
-        wanted.retain(|wanted| !self.read.contains_key(wanted));
+        let mut seen = HashSet::new();
+        wanted.retain(|wanted| !self.read.contains_key(wanted) && seen.insert(wanted.clone()));
         wanted
     }
 
@@ -162,6 +174,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 let mut needed = read.whole().map_or_else(Vec::new, |facts| {
                     source::needs(source.language, &path, facts, &self.tree)
                 });
+                needed.extend(
+                    read.whole()
+                        .into_iter()
+                        .flat_map(|facts| self.namesakes(source.language, facts)),
+                );
                 if source.language == Language::Python {
                     needed.extend(conftests(&path).filter(|file| self.tree.is_file(file)));
                 }
@@ -176,6 +193,24 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         }
         self.reached = seen;
         wanted
+    }
+
+    /// Files of the write-set that bear the name of a module that is imported, wherever they lie: where
+    /// Python looks for modules is decided when it runs, and what `#name` is in JavaScript a manifest says.
+    /// Elsewhere tests are often named after the production module that they import.
+    fn namesakes(&self, language: Language, facts: &SourceFacts) -> Vec<String> {
+        let imports = facts.imports.iter().filter(|import| match language {
+            Language::Python => true,
+            Language::Rust | Language::Go => false,
+            _ => import.target.starts_with('#'),
+        });
+        let names = imports.flat_map(|import| {
+            let own = import.target.rsplit(['.', '/', '#']).next();
+            own.into_iter()
+                .chain(import.names.iter().map(String::as_str))
+        });
+        let files = names.filter_map(|name| self.by_stem.get(name));
+        files.flatten().map(|path| (*path).to_owned()).collect()
     }
 
     /// What the sources say.
@@ -287,7 +322,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             }
             None => return self.absent(path, &names),
             Some(SourceRead::TooLarge) => {
-                let why = format!("its file has more than {} bytes", source::LARGEST);
+                let why = "its file is too large to be read".to_owned();
                 return (Presence::NotLookedAt(why), !touched);
             }
             Some(SourceRead::Unavailable(why)) => {
@@ -469,8 +504,13 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             .into_iter()
             .flat_map(|facts| facts.items.iter().filter_map(|item| item.seed))
             .collect();
+        let unread = |source: Option<Wanted>| {
+            let read = source.and_then(|source| self.read.get(&source));
+            read.is_some_and(|read| !matches!(read, SourceRead::Facts(_)))
+        };
         TestFileFact {
             removed: before.difference(&kept).cloned().collect(),
+            unread: unread(self.base(&change.path)) || unread(self.merged(&change.path)),
             seeds: seeds.into_iter().collect(),
         }
     }
@@ -517,6 +557,9 @@ fn source_of(path: &str, entry: Option<&Entry>) -> Option<Wanted> {
         language: Language::of_path(path)?,
     })
 }
+
+/// Names that files have for their directory's sake.
+const PACKAGE_FILES: &[&str] = &["__init__", "index", "mod", "main", "lib"];
 
 /// Whether a test may need the file beyond its own: no production (that is what it tests), no fixture and
 /// no contract (they have rules of their own).

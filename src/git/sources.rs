@@ -34,6 +34,7 @@ pub(super) fn survey(
     };
     let mut survey = Survey::new(plan, changes, listed, entry);
     let mut kept = Kept::open(repo, cache, FILE, &magic(), LARGEST_FILE);
+    let mut spent = 0;
     loop {
         let wanted = survey.wanted();
         if wanted.is_empty() {
@@ -47,8 +48,21 @@ pub(super) fn survey(
                 None => unseen.push(wanted),
             }
         }
-        let found = parallel::map(repo, &unseen, read);
-        for (wanted, read) in unseen.into_iter().zip(found) {
+        let mut affordable = Vec::new();
+        for wanted in unseen {
+            match size(repo, &wanted) {
+                Ok(size) if size > source::LARGEST as u64 || spent + size > source::BUDGET => {
+                    survey.take([(wanted, SourceRead::TooLarge)]);
+                }
+                Ok(size) => {
+                    spent += size;
+                    affordable.push(wanted);
+                }
+                Err(why) => survey.take([(wanted, SourceRead::Unavailable(why))]),
+            }
+        }
+        let found = parallel::map(repo, &affordable, read);
+        for (wanted, read) in affordable.into_iter().zip(found) {
             if let SourceRead::Facts(facts) = &read
                 && let Ok(text) = serde_json::to_vec(&**facts)
             {
@@ -70,15 +84,18 @@ fn key_of(wanted: &Wanted) -> Key {
     key(&wanted.id, wanted.language as u8)
 }
 
+/// Bytes of a blob, or why it could not be had.
+fn size(repo: &gix::Repository, wanted: &Wanted) -> Result<u64, String> {
+    let header = repo.find_header(object(wanted)).map_err(one_line)?;
+    Ok(header.size())
+}
+
+fn object(wanted: &Wanted) -> ObjectId {
+    ObjectId::Sha1(wanted.id.to_bytes())
+}
+
 fn read(repo: &gix::Repository, wanted: &Wanted) -> SourceRead {
-    let unavailable = |error| SourceRead::Unavailable(one_line(error));
-    let id = ObjectId::Sha1(wanted.id.to_bytes());
-    match repo.find_header(id) {
-        Ok(header) if header.size() > source::LARGEST as u64 => return SourceRead::TooLarge,
-        Ok(_) => {}
-        Err(error) => return unavailable(error),
-    }
-    match repo.find_blob(id) {
+    match repo.find_blob(object(wanted)) {
         Ok(blob) => SourceRead::Facts(Arc::new(source::read(wanted.language, &blob.data))),
         Err(error) => SourceRead::Unavailable(one_line(error)),
     }

@@ -180,6 +180,9 @@ pub struct TestFileFact {
     /// Names of test functions that the base tip has and the merged tree has no more, joined by `::`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
+    /// A side that is there could not be read, so that what is gone is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
     /// 1-based lines of the merged tree's version where a seed is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<u32>,

@@ -33,6 +33,9 @@ pub const VERSION: u32 = 2;
 /// Bytes of the largest text that is worth reading; the caller refuses more.
 pub const LARGEST: usize = 1024 * 1024;
 
+/// Bytes of all texts that one evaluation reads for the first time; the caller refuses more.
+pub const BUDGET: u64 = 32 * 1024 * 1024;
+
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {

@@ -1,6 +1,6 @@
 //! What the sources of blobs say, kept by content.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sqlx::Row as _;
@@ -16,9 +16,8 @@ impl Store {
     /// What is known of `wanted`; those without an entry are not known.
     pub async fn source_facts(
         &self,
-        wanted: &BTreeSet<Wanted>,
+        wanted: &[Wanted],
     ) -> Result<BTreeMap<Wanted, SourceFacts>, StoreError> {
-        let wanted: Vec<&Wanted> = wanted.iter().collect();
         let mut found = BTreeMap::new();
         for chunk in wanted.chunks(CHUNK) {
             let sql = format!(
@@ -31,7 +30,7 @@ impl Store {
             }
             let asked: BTreeMap<(&str, String), &Wanted> = chunk
                 .iter()
-                .map(|wanted| ((wanted.id.as_str(), way(wanted)), *wanted))
+                .map(|wanted| ((wanted.id.as_str(), way(wanted)), wanted))
                 .collect();
             for row in query.fetch_all(self.reader()).await? {
                 let (id, language): (&str, String) = (row.try_get("id")?, row.try_get("language")?);

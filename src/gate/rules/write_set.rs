@@ -120,20 +120,28 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
 
 /// `tests-removed`, by the functions that are gone from a file that is still there.
 fn functions_removed(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
-    let source = case
+    let Some(source) = case
         .sources()
-        .and_then(|sources| sources.files.get(touched.path()));
-    let gone = source.map_or(&[][..], |source| &source.removed);
+        .and_then(|sources| sources.files.get(touched.path()))
+    else {
+        return;
+    };
     let may_hold_tests = matches!(touched.class, Class::Test | Class::Production);
-    if may_hold_tests && case.has_production && !gone.is_empty() && touched.change.merged.is_some()
-    {
-        let message = format!(
-            "tests go away together with a production change: {}",
-            listed(gone)
-        );
-        let fix = "a maintainer confirms that nothing they checked is lost, or restore them";
-        findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
+    if !may_hold_tests || !case.has_production || touched.change.merged.is_none() {
+        return;
     }
+    let message = if source.unread {
+        "its source could not be read whole, so tests may have gone away".to_owned()
+    } else if source.removed.is_empty() {
+        return;
+    } else {
+        format!(
+            "tests go away together with a production change: {}",
+            listed(&source.removed)
+        )
+    };
+    let fix = "a maintainer confirms that nothing they checked is lost, or restore them";
+    findings.add(Draft::new(Rule::TestsRemoved, message, fix).at(touched.path()));
 }
 
 /// At most so many names are told.

@@ -109,6 +109,17 @@ fn a_property_is_local_when_a_file_that_it_imports_changes() {
     assert_eq!(state_of(&decision, ROUNDTRIP).0, PropertyState::Live);
 }
 
+#[test]
+fn a_module_found_by_a_path_that_is_set_when_it_runs_is_needed_too() {
+    let text = "import sys\nsys.path.insert(0, 'tests/support')\nimport test_oracle\n\n\
+                def test_roundtrip(): ...\n";
+    let decision = guarded_by(text)
+        .on_both("tests/support/test_oracle.py", "def ok(x): return x > 1\n")
+        .change("tests/support/test_oracle.py", "def ok(x): return True\n")
+        .expect(Verdict::Refuse);
+    assert_eq!(state_of(&decision, ROUNDTRIP).0, PropertyState::Local);
+}
+
 fn inline(production: &str, helper: &str, test: &str) -> String {
     format!(
         "pub fn parse() -> u8 {{ {production} }}\n\n#[cfg(test)]\nmod tests {{\n    use super::*;\n\

@@ -134,3 +134,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn names_and_reasons_that_repeat_with_each_item_are_bounded() {
+    let methods: String = (0..19_000)
+        .map(|n| format!("    def test_{n}(self): ...\n"))
+        .collect();
+    let text = format!("class Test{}:\n{methods}", "x".repeat(400_000));
+    assert!(read(Language::Python, text.as_bytes()).broken.is_some());
+    let reason = "a".repeat(50_000);
+    let text = format!("#[cfg({reason})]\nmod m {{\n    #[test]\n    fn t() {{}}\n}}\n");
+    let facts = facts(Language::Rust, &text);
+    let longest = facts.items.iter().filter_map(|item| item.disabled.as_ref());
+    assert!(longest.map(|off| off.why.len()).max().expect("a reason") < 1_000);
+}

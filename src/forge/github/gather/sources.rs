@@ -25,6 +25,7 @@ impl Gatherer<'_> {
         let mut manifests = Manifests::of(changes, plan);
         let answers = {
             let entry = |path: &str| listing.get(path).map(Item::entry);
+            let mut left = source::BUDGET;
             let mut survey = Survey::new(plan, changes, listed, entry);
             loop {
                 let wanted = survey.wanted();
@@ -32,7 +33,7 @@ impl Gatherer<'_> {
                     break;
                 }
                 let known = self.store.source_facts(&wanted).await?;
-                let unseen: BTreeSet<Wanted> = wanted
+                let unseen: Vec<Wanted> = wanted
                     .into_iter()
                     .filter(|wanted| !known.contains_key(wanted))
                     .collect();
@@ -41,7 +42,10 @@ impl Gatherer<'_> {
                         .into_iter()
                         .map(|(wanted, facts)| (wanted, SourceRead::Facts(Arc::new(facts)))),
                 );
-                survey.take(self.fetch_sources(unseen, &mut manifests).await?);
+                survey.take(
+                    self.fetch_sources(unseen, &mut manifests, &mut left)
+                        .await?,
+                );
             }
             survey.finish()
         };
@@ -53,8 +57,9 @@ impl Gatherer<'_> {
     /// Fetches sources and the manifests that are missing in one round. Each wanted source has an answer.
     async fn fetch_sources(
         &self,
-        wanted: BTreeSet<Wanted>,
+        wanted: Vec<Wanted>,
         manifests: &mut Manifests,
+        left: &mut u64,
     ) -> Result<Vec<(Wanted, SourceRead)>, GatherError> {
         let mut ways: BTreeMap<Sha, Vec<Language>> = BTreeMap::new();
         for wanted in wanted {
@@ -80,7 +85,7 @@ impl Gatherer<'_> {
                         id: id.clone(),
                         language,
                     };
-                    let read = read(&mut reader, language, &fetched);
+                    let read = read(&mut reader, language, &fetched, left);
                     if let SourceRead::Facts(facts) = &read {
                         new.push((wanted.clone(), facts.clone()));
                     }
@@ -99,10 +104,13 @@ impl Gatherer<'_> {
     }
 }
 
-fn read(reader: &mut Reader, language: Language, fetched: &Fetched) -> SourceRead {
+fn read(reader: &mut Reader, language: Language, fetched: &Fetched, left: &mut u64) -> SourceRead {
     match fetched {
-        Fetched::Bytes(bytes) if bytes.len() > source::LARGEST => SourceRead::TooLarge,
+        Fetched::Bytes(bytes) if bytes.len() > source::LARGEST || bytes.len() as u64 > *left => {
+            SourceRead::TooLarge
+        }
         Fetched::Bytes(bytes) => {
+            *left -= bytes.len() as u64;
             let facts: SourceFacts = reader.read(language, bytes);
             SourceRead::Facts(Arc::new(facts))
         }
