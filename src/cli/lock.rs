@@ -46,11 +46,12 @@ enum Action {
     /// Write the lock into the work tree
     ///
     /// Pins every file below the roots of the lock that is there, or below tests/fixtures. Order and layout
-    /// of an existing lock are kept; a run that changes nothing leaves the file as it is.
+    /// of an existing lock are kept; a run that changes nothing leaves the file as it is. Where the last fixture is
+    /// gone, a lock that is there becomes empty.
     #[command(after_help = "\
 Exit status:
   0  written, or up to date
-  2  nothing to pin, a fixture that cannot be pinned, a lock that cannot be read or written
+  2  no lock and nothing to pin, a fixture that cannot be pinned, a lock that cannot be read or written
 
 Examples:
   git add tests/fixtures && frostline lock write && git add test/contract

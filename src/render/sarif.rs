@@ -52,7 +52,7 @@ pub fn sarif(decision: &Decision) -> String {
 fn descriptor(rule: Rule) -> Value {
     let about = about(rule);
     let help = format!(
-        "{}. To mend it: {}. See `docs/rules.md#{rule}`.",
+        "{}. To mend it: {}. See `docs/rules.md#{rule}` of Frostline.",
         upper_first(about.why),
         about.fix
     );

@@ -557,6 +557,18 @@ fn the_summary_keeps_its_order() {
 }
 
 #[test]
+fn one_path_and_several_paths_of_a_class_are_counted_in_words() {
+    let counted = |class: Class| (class.counted(1), class.counted(2));
+    let words = |one: &str, many: &str| (one.to_owned(), many.to_owned());
+    assert_eq!(counted(Class::Fixture), words("1 fixture", "2 fixtures"));
+    assert_eq!(counted(Class::Test), words("1 test file", "2 test files"));
+    assert_eq!(
+        counted(Class::Property),
+        words("1 property file", "2 property files")
+    );
+}
+
+#[test]
 fn the_title_counts_what_decided() {
     let mut decision = refused(&Texts::harmless());
     let title = |decision: &Decision| render::check_run(decision).title;

@@ -1,5 +1,6 @@
 //! Every format of a decision, from the real binary.
 
+use frostline::model::Rule;
 use serde_json::Value;
 
 use super::*;
@@ -236,6 +237,23 @@ fn for_agent_keeps_verdict_paths_and_ways_out() {
     assert_eq!(rules(&withheld), [0, 0]);
     let again: Decision = serde_json::from_value(withheld).expect("a decision");
     assert_eq!(again.freezes, None);
+}
+
+#[test]
+fn for_agent_sends_to_a_maintainer_for_a_file_that_it_may_not_name() {
+    let repo = marked(&marked_freezes(r#", {"nodeid": 1}"#));
+    let output = run(repo.path(), &["check", "--for-agent", "--format", "json"]);
+    let decision: Decision = serde_json::from_slice(&output.stdout).expect("a decision");
+    let unreadable = decision
+        .findings
+        .iter()
+        .find(|finding| finding.rule == Rule::ContractUnreadable)
+        .expect("a finding");
+    assert_eq!(unreadable.path, None);
+    assert!(
+        unreadable.fix.contains("ask a maintainer"),
+        "{unreadable:?}"
+    );
 }
 
 #[test]
