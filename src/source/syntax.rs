@@ -4,16 +4,23 @@
 //! nothing here recurses, however deep the text nests.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tree_sitter::{Node as Raw, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{LogType, Node as Raw, ParseOptions, ParseState, Parser, Tree};
 
-/// Callbacks of the parser (one per hundred of its steps) that any text may take, and how many more
-/// for each hundred bytes. Well-formed source takes about one step for each of its tokens.
-const STEPS_AT_LEAST: usize = 2_000;
-const STEPS_PER_100_BYTES: usize = 4;
+/// Callbacks of the parser (one per hundred of its steps) that any text may take, how many more for
+/// each hundred bytes, and how many in all. Well-formed source takes between one and six for each
+/// hundred bytes.
+const STEPS_AT_LEAST: usize = 500;
+const STEPS_PER_100_BYTES: usize = 7;
+const MOST_STEPS: usize = 20_000;
 
-/// Callbacks that a text may take after its first error, in search of the best place to name.
-const STEPS_AFTER_ERROR: usize = 200;
+/// Steps after an error cost a hundred times what others do, but only the parser's log tells of errors,
+/// and it slows the parser down. So of this many callbacks one is logged, once errors were found every
+/// other one, and the text is given up when errors were found so many times.
+const LOGGED_ONE_IN: usize = 50;
+const MOST_ERRORS: u32 = 4;
 
 /// A node, by its place in [`Syntax`]. Later in the text is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,25 +48,36 @@ pub(super) struct Syntax<'t> {
 /// Parses `text`; the 1-based line of the first syntax error where there is one.
 pub(super) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, u32> {
     let bytes = text.as_bytes();
-    let mut left = STEPS_AT_LEAST + bytes.len() / 100 * STEPS_PER_100_BYTES;
+    let mut left = MOST_STEPS.min(STEPS_AT_LEAST + bytes.len() / 100 * STEPS_PER_100_BYTES);
     let mut failed_at = None;
-    let mut watch = |state: &ParseState| {
-        if state.has_error() && failed_at.is_none() {
-            failed_at = Some(state.current_byte_offset());
-            left = left.min(STEPS_AFTER_ERROR);
+    let mut errors = 0;
+    let mut logged = false;
+    let mut pause = LOGGED_ONE_IN / 2;
+    let tree = loop {
+        let seen = Arc::new(AtomicBool::new(false));
+        if logged {
+            parser.set_logger(Some(logger(&seen)));
         }
-        if left == 0 {
-            failed_at.get_or_insert(state.current_byte_offset());
-            return ControlFlow::Break(());
+        let part = if logged || errors > 0 { 1 } else { pause };
+        let mut at = 0;
+        // A parse that was broken off goes on where it was.
+        let tree = parse_part(parser, bytes, part.min(left), &mut at);
+        parser.set_logger(None);
+        left = left.saturating_sub(part);
+        if seen.load(Ordering::Relaxed) {
+            failed_at.get_or_insert(at);
+            errors += 1;
         }
-        left -= 1;
-        ControlFlow::Continue(())
+        if tree.is_some() {
+            break tree;
+        }
+        if left == 0 || errors >= MOST_ERRORS {
+            failed_at.get_or_insert(at);
+            break None;
+        }
+        logged = !logged;
+        pause = LOGGED_ONE_IN;
     };
-    let tree = parser.parse_with_options(
-        &mut |at, _| bytes.get(at..).unwrap_or_default(),
-        None,
-        Some(ParseOptions::new().progress_callback(&mut watch)),
-    );
     let Some(tree) = tree else {
         parser.reset();
         return Err(line_of(bytes, failed_at.unwrap_or(0)));
@@ -70,6 +88,37 @@ pub(super) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, u32> {
         Ok(tree)
     }
 }
+
+/// Parses on for so many callbacks; `at` becomes how far it came.
+fn parse_part(parser: &mut Parser, bytes: &[u8], steps: usize, at: &mut usize) -> Option<Tree> {
+    let mut left = steps;
+    let mut watch = |state: &ParseState| {
+        *at = state.current_byte_offset();
+        if left == 0 {
+            return ControlFlow::Break(());
+        }
+        left -= 1;
+        ControlFlow::Continue(())
+    };
+    parser.parse_with_options(
+        &mut |at, _| bytes.get(at..).unwrap_or_default(),
+        None,
+        Some(ParseOptions::new().progress_callback(&mut watch)),
+    )
+}
+
+/// Says in `seen` when every reading of the text has failed, and the parser goes on from the best.
+fn logger(seen: &Arc<AtomicBool>) -> Logger {
+    let seen = Arc::clone(seen);
+    Box::new(move |_, message| {
+        if message.starts_with("resume version") {
+            seen.store(true, Ordering::Relaxed);
+        }
+    })
+}
+
+/// What [`Parser::set_logger`] takes.
+type Logger = Box<dyn FnMut(LogType, &str) + Send>;
 
 fn line_of(bytes: &[u8], at: usize) -> u32 {
     let before = &bytes[..at.min(bytes.len())];

@@ -119,7 +119,7 @@ pub(super) fn skipping_in(names: &Names<'_, '_>, expression: Id) -> Option<Disab
             | "conditional_expression"
             | "list_splat"
             | "expression_list" => {
-                open.extend(names.syntax.parts(at));
+                open.extend(names.syntax.parts(at).take(MOST_MARKS + 1));
             }
             "identifier" => open.extend(names.values(at).into_iter().filter(|v| *v != at)),
             _ => {}

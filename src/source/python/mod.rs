@@ -390,14 +390,17 @@ fn imports(syntax: &Syntax<'_>) -> Vec<Import> {
 
 /// `importlib.import_module("a.b")`, `pytest.importorskip("a.b")`, `__import__("a.b")`.
 fn called_import(syntax: &Syntax<'_>, call: Id) -> Option<Import> {
-    let function = syntax.text(syntax.child(call, "function")?);
-    let last = function.rsplit('.').next()?;
-    if !matches!(
-        last,
+    let function = syntax.child(call, "function")?;
+    let name = match syntax.kind(function) {
+        "attribute" => syntax.child(function, "attribute")?,
+        "identifier" => function,
+        _ => return None,
+    };
+    let loads = matches!(
+        syntax.text(name),
         "import_module" | "importorskip" | "__import__" | "register_assert_rewrite"
-    ) {
-        return None;
-    }
+    );
+    loads.then_some(())?;
     let argument = syntax.first_part(syntax.child(call, "arguments")?)?;
     let content = syntax.child_of_kind(argument, "string_content")?;
     Some(import(syntax, call, syntax.text(content), Vec::new()))

@@ -124,6 +124,84 @@ fn what_is_no_text_is_broken() {
     }
 }
 
+#[test]
+fn text_that_nests_without_end_is_read_without_recursion() {
+    let deep = |open: &str, close: &str| format!("{}{}", open.repeat(20_000), close.repeat(20_000));
+    for text in [
+        format!("x = {}\n", deep("[", "]")),
+        format!("const X: u8 = {};\n", deep("(", ")")),
+        deep("mod a {", "}"),
+        deep("describe('a', () => {", "});"),
+        format!("package p\nvar x = {}\n", deep("(", ")")),
+        "(".repeat(40_000),
+        "a()".repeat(20_000),
+        "@a\n".repeat(20_000),
+    ] {
+        for language in Language::ALL {
+            let facts = read(language, text.as_bytes());
+            assert!(
+                facts.broken.is_some() || facts.items.is_empty(),
+                "{language:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn names_that_lie_too_deep_and_items_past_the_limit_are_broken() {
+    let mods = format!(
+        "{}#[test] fn t() {{}}{}",
+        "mod a {".repeat(70),
+        "}".repeat(70)
+    );
+    assert_eq!(read(Language::Rust, mods.as_bytes()).broken, Some(1));
+    let many = "def test_a(): pass\n".repeat(20_001);
+    assert_eq!(read(Language::Python, many.as_bytes()).broken, Some(20_001));
+}
+
+#[test]
+fn blank_lines_above_an_item_change_no_digest() {
+    for (language, text, names) in [
+        (
+            Language::Python,
+            "import x\n\nL = 1\n\n@given(x)\ndef test_a(x):\n    assert x\n",
+            "test_a",
+        ),
+        (
+            Language::Rust,
+            "use x;\n\nfn h() {}\n\n#[test]\nfn a() {\n    h();\n}\n",
+            "a",
+        ),
+        (
+            Language::TypeScript,
+            "import 'x';\n\nconst l = 1;\n\nit('a', () => {\n  l;\n});\n",
+            "a",
+        ),
+        (
+            Language::Go,
+            "package p\n\nvar l = 1\n\nfunc TestA(t *testing.T) {\n\tl()\n}\n",
+            "TestA",
+        ),
+    ] {
+        let before = item(language, text, names);
+        let (top, bottom) = text.rsplit_once("\n\n").expect("an item at the end");
+        let lower = format!("{top}\n\n\n\n\n{bottom}");
+        let after = item(language, &lower, names);
+        assert_eq!(after.line, before.line + 3, "{language:?}");
+        assert_eq!(
+            (&after.text, &after.shape),
+            (&before.text, &before.shape),
+            "{language:?}"
+        );
+        assert_eq!(after.context, before.context, "{language:?}");
+        assert_eq!(
+            facts(language, text).rest,
+            facts(language, &lower).rest,
+            "{language:?}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
