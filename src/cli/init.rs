@@ -79,6 +79,9 @@ pub fn run(args: Args) -> Outcome {
 /// The bytes of a contract file in the work tree; `None` when there is none.
 fn on_disk(root: &Path, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let target = place::target_in(root, path)?;
+    if std::fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+        bail!("{path} is no regular file; move it away");
+    }
     match std::fs::read(&target) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

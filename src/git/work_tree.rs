@@ -6,7 +6,7 @@
 //! the repository itself configures are never run.
 
 use gix::ObjectId;
-use gix::bstr::{BString, ByteSlice as _};
+use gix::bstr::{BStr, BString, ByteSlice as _};
 use gix::objs::tree::EntryKind as GitKind;
 use gix::status::UntrackedFiles;
 use gix::status::index_worktree::Item;
@@ -14,6 +14,7 @@ use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
 
 use super::error::GitError;
 use super::files::index_tree;
+use super::open::LARGEST_OBJECT;
 use super::tree::{tree, tree_of};
 
 /// The id of a commit on top of `HEAD` that holds the tracked and untracked files of the work tree, those
@@ -59,6 +60,7 @@ fn edits(repo: &gix::Repository) -> Result<Edits, GitError> {
         .executable_bit;
     let mut edits = Edits::new();
     for path in changed_paths(repo)? {
+        refuse_huge(repo, path.as_bstr())?;
         let found = filters
             .worktree_file_to_object(path.as_bstr(), &index)
             .map_err(|error| GitError::object(format!("{path:?} in the work tree"), error))?;
@@ -79,6 +81,23 @@ fn edits(repo: &gix::Repository) -> Result<Edits, GitError> {
         edits.push((path, entry));
     }
     Ok(edits)
+}
+
+/// A file is read whole, so one that no blob could stand for is an error.
+fn refuse_huge(repo: &gix::Repository, path: &BStr) -> Result<(), GitError> {
+    let below = gix::path::from_bstr(path).map_err(unreadable)?;
+    let file = repo.workdir().map(|root| root.join(below));
+    let size = file.and_then(|file| std::fs::symlink_metadata(file).ok());
+    match size.filter(std::fs::Metadata::is_file) {
+        Some(size) if size.len() > LARGEST_OBJECT => Err(GitError::object(
+            format!("{path:?} in the work tree"),
+            format!(
+                "it has {} bytes, more than the {LARGEST_OBJECT} that are read; ignore it, or keep it in Git LFS",
+                size.len()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Tracked paths that are not as the index has them, and untracked paths that are not ignored.

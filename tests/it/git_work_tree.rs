@@ -212,3 +212,17 @@ fn an_unmerged_index_and_a_bare_repository_are_errors_that_say_so() {
         "{error}"
     );
 }
+
+#[test]
+fn a_file_too_large_to_read_is_an_error_that_names_it() {
+    let repo = TestRepo::new();
+    repo.write("a", "x").commit("root");
+    let file = std::fs::File::create(repo.path().join("huge.bin")).expect("a file");
+    // It holds nothing on the disk.
+    file.set_len(600 * 1024 * 1024).expect("a length");
+    let error = work_tree(&repo).expect_err("too large").to_string();
+    assert!(
+        error.contains("huge.bin") && error.contains("629145600"),
+        "{error}"
+    );
+}
