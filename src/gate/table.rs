@@ -85,7 +85,7 @@ impl Rows<'_> {
         }
         let parts: Vec<String> = counts
             .iter()
-            .map(|(class, count)| format!("{count} {class}"))
+            .map(|(class, count)| class.counted(*count))
             .collect();
         let parts = parts.join(", ");
         match self.case.is_audit() {
