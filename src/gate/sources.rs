@@ -5,17 +5,20 @@
 //! [`Survey::finish`] answers. Facts hang on a blob alone, so that a gatherer may keep them for ever.
 //! Invariant: what could not be read never makes a property live.
 
+mod properties;
+mod tree;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Disabled, Entry, FileDigest, NodeId, Only, Presence, PropertyFact, Sha,
-    SourceFacts, Sources, TestFileFact, TestItem,
+    Change, Class, Entry, FileDigest, NodeId, Only, PropertyFact, Sha, SourceFacts, Sources,
+    TestFileFact,
 };
-use crate::source::{self, Files, Found, Language};
+use crate::source::{self, Files, Language};
+use tree::Tree;
 
 /// A blob that has to be read, as text of a language.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,14 +116,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             by_path: by_path.collect(),
             by_stem,
             properties: plan.listed_properties(),
-            tree: Tree {
-                listing,
-                removed: changes
-                    .iter()
-                    .filter(|change| change.merged.is_none())
-                    .map(|change| change.path.as_str())
-                    .collect(),
-            },
+            tree: Tree::new(listing, changes),
             entry,
             read: HashMap::new(),
             needs: BTreeMap::new(),
@@ -309,122 +305,6 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         self.merged_read(path)?.whole()
     }
 
-    /// What became of a property, and whether its text is what the base tip has.
-    fn property(&self, id: &NodeId) -> (Presence, bool) {
-        let path = id.path();
-        let touched = self.change(path).is_some();
-        let (names, param) = source::names_of(id);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let facts = match self.merged_read(path) {
-            None if (self.entry)(path).is_some_and(|entry| entry.kind.is_regular()) => {
-                let why = "there is no grammar for its language".to_owned();
-                return (Presence::NotLookedAt(why), !touched);
-            }
-            None => return self.absent(path, &names),
-            Some(SourceRead::TooLarge) => {
-                let why = "its file is too large to be read".to_owned();
-                return (Presence::NotLookedAt(why), !touched);
-            }
-            Some(SourceRead::Unavailable(why)) => {
-                return (Presence::Unavailable(why.clone()), false);
-            }
-            Some(SourceRead::Facts(facts)) => facts,
-        };
-        if let Some(line) = facts.broken {
-            return (Presence::Broken(line), !touched);
-        }
-        if let Some(why) = source::conditional_by_name(path) {
-            return (Presence::Disabled(Disabled { line: 1, why }), !touched);
-        }
-        if names.is_empty() {
-            return (Presence::Present(1), !touched);
-        }
-        match source::find(facts, &names) {
-            Found::Nothing => self.absent(path, &names),
-            Found::Computed => {
-                let why = "its title is computed".to_owned();
-                (Presence::NotLookedAt(why), !touched)
-            }
-            Found::Item(item) => {
-                let unchanged = !touched || self.is_unchanged(path, &names, item);
-                (presence(item, param.as_deref()), unchanged)
-            }
-        }
-    }
-
-    /// A property that the merged tree does not hold; the base tip may not hold it either.
-    fn absent(&self, path: &str, names: &[&str]) -> (Presence, bool) {
-        let renamed_to = self.renamed(path, names);
-        let before = self
-            .base_facts(path)
-            .map(|facts| source::find(facts, names));
-        let was_there = match (self.change(path), before) {
-            (None, _) | (Some(_), Some(Found::Nothing)) => false,
-            (Some(change), _) => change.base.is_some(),
-        };
-        (Presence::Absent { renamed_to }, !was_there)
-    }
-
-    /// Whether the patch changes a property's own text, or takes it away.
-    fn is_edited(&self, id: &NodeId) -> bool {
-        let (names, _) = source::names_of(id);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let find = |facts| match source::find(facts, &names) {
-            Found::Item(item) => Some(item),
-            Found::Computed | Found::Nothing => None,
-        };
-        let before = self.base_facts(id.path()).and_then(find);
-        let after = self.merged_facts(id.path()).and_then(find);
-        before.is_some_and(|before| {
-            after.is_none_or(|after| {
-                before.text != after.text || before.disabled.is_some() != after.disabled.is_some()
-            })
-        })
-    }
-
-    fn is_unchanged(&self, path: &str, names: &[&str], item: &TestItem) -> bool {
-        let before = self
-            .base_facts(path)
-            .map(|facts| source::find(facts, names));
-        matches!(before, Some(Found::Item(before))
-            if before.text == item.text && before.context == item.context && before.disabled.is_some() == item.disabled.is_some())
-    }
-
-    /// The id of the item of the merged tree that has the text of one that the base tip has.
-    fn renamed(&self, path: &str, names: &[&str]) -> Option<String> {
-        let Found::Item(before) = source::find(self.base_facts(path)?, names) else {
-            return None;
-        };
-        let own = self
-            .merged_facts(path)
-            .into_iter()
-            .flat_map(|facts| &facts.items);
-        let mut own = own.filter(|item| item.shape == before.shape);
-        if let Some(item) = own.next() {
-            return Some(node_id(path, &item.names));
-        }
-        self.by_shape().get(&before.shape).cloned()
-    }
-
-    /// The ids of what every property file of the write-set holds, and each renamed one, by shape.
-    fn by_shape(&self) -> &HashMap<FileDigest, String> {
-        self.shapes.get_or_init(|| {
-            let mut shapes = HashMap::new();
-            for (change, class) in self.changes.iter().zip(&self.classes) {
-                if change.old_path.is_none() && *class != Class::Property {
-                    continue;
-                }
-                let facts = self.merged_facts(&change.path).into_iter();
-                for item in facts.flat_map(|facts| &facts.items) {
-                    shapes
-                        .entry(item.shape.clone())
-                        .or_insert_with(|| node_id(&change.path, &item.names));
-                }
-            }
-            shapes
-        })
-    }
-
     /// For each file, a file of the write-set that it needs; what can't be read needs itself.
     fn needs_of_all(&self) -> HashMap<&str, &str> {
         let mut needed_by: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -516,38 +396,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
     }
 }
 
-fn presence(item: &TestItem, param: Option<&str>) -> Presence {
-    if let Some(disabled) = &item.disabled {
-        return Presence::Disabled(disabled.clone());
-    }
-    // A row whose id the source does not state may be any of them.
-    let skipped = item.skipped_rows.iter().find(|row| match (&row.id, param) {
-        (Some(id), Some(param)) => param.contains(id.as_str()),
-        (None, Some(_)) => true,
-        (_, None) => false,
-    });
-    match skipped {
-        Some(row) => Presence::Disabled(Disabled {
-            line: row.line,
-            why: "a parametrized row that may be this one is skipped".to_owned(),
-        }),
-        None => Presence::Present(item.line),
-    }
-}
-
 /// Where pytest looks for a `conftest.py` that a test file gets without naming it.
 pub(super) fn conftests(path: &str) -> impl Iterator<Item = String> + '_ {
     let dirs = path.rmatch_indices('/').map(|(at, _)| &path[..=at]);
     dirs.chain(std::iter::once(""))
         .map(|dir| format!("{dir}conftest.py"))
-}
-
-fn node_id(path: &str, names: &[String]) -> String {
-    let names = names.iter().map(|name| name.replace("::", r"\:\:"));
-    std::iter::once(path.to_owned())
-        .chain(names)
-        .collect::<Vec<_>>()
-        .join("::")
 }
 
 fn source_of(path: &str, entry: Option<&Entry>) -> Option<Wanted> {
@@ -566,67 +419,4 @@ const PACKAGE_FILES: &[&str] = &["__init__", "index", "mod", "main", "lib"];
 fn is_support(class: Class, path: &str) -> bool {
     !matches!(class, Class::Production | Class::Fixture | Class::Contract)
         && (Language::of_path(path).is_some() || path.ends_with(".json"))
-}
-
-/// The merged tree, as imports are resolved in it.
-struct Tree<'a> {
-    listing: &'a [Listed<'a>],
-    /// Files that the patch takes away: a test that imports one needed it.
-    removed: BTreeSet<&'a str>,
-}
-
-impl Tree<'_> {
-    fn from(&self, path: &str) -> usize {
-        self.listing.partition_point(|listed| listed.path < path)
-    }
-
-    fn removed_from(&self, below: &str) -> impl Iterator<Item = &'_ str> {
-        let from = (Bound::Included(below), Bound::Unbounded);
-        let removed = self.removed.range::<str, _>(from).copied();
-        removed.take_while(move |path| path.starts_with(below))
-    }
-}
-
-impl Files for Tree<'_> {
-    fn is_file(&self, path: &str) -> bool {
-        let listed = self.listing.get(self.from(path));
-        listed.is_some_and(|listed| listed.path == path && listed.kind.is_regular())
-            || self.removed.contains(path)
-    }
-
-    fn has_dir(&self, dir: &str) -> bool {
-        let below = format!("{dir}/");
-        let listed = self.listing.get(self.from(&below));
-        listed.is_some_and(|listed| listed.path.starts_with(&below))
-            || self.removed_from(&below).next().is_some()
-    }
-
-    fn files_in(&self, dir: &str) -> Vec<String> {
-        let below = if dir.is_empty() {
-            String::new()
-        } else {
-            format!("{dir}/")
-        };
-        let mut found = Vec::new();
-        let mut at = self.from(&below);
-        while let Some(listed) = self.listing.get(at) {
-            let Some(rest) = listed.path.strip_prefix(below.as_str()) else {
-                break;
-            };
-            at = match rest.split_once('/') {
-                // Past everything in that directory: `0` comes after `/`.
-                Some((inner, _)) => self.from(&format!("{below}{inner}0")).max(at + 1),
-                None => {
-                    if listed.kind.is_regular() {
-                        found.push(listed.path.to_owned());
-                    }
-                    at + 1
-                }
-            };
-        }
-        let removed = self.removed_from(&below);
-        let removed = removed.filter(|path| !path[below.len()..].contains('/'));
-        found.extend(removed.map(str::to_owned));
-        found
-    }
 }

@@ -112,7 +112,7 @@ fn test(case: &Case<'_>, touched: &Touched<'_>, findings: &mut Findings<'_>) {
         let fix = "move it to a pull request of its own, or a maintainer approves";
         findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
     } else if needed {
-        let message = "a file that listed properties need changes, and can change what they assert";
+        let message = "test support that listed properties need, or may need, changes: it can change what they assert";
         let fix = "a maintainer checks that no property becomes weaker, and approves";
         findings.add(Draft::new(Rule::SupportChanged, message, fix).at(touched.path()));
     }

@@ -68,6 +68,25 @@ fn a_skipped_property_does_not_count() {
 }
 
 #[test]
+fn a_skipped_row_whose_id_pytest_escapes_may_be_any_row() {
+    let text = |id: &str| {
+        format!(
+            "import pytest\n\n@pytest.mark.parametrize('x', [1, pytest.param(2, id='{id}', \
+             marks=pytest.mark.skip)])\ndef test_roundtrip(x): ...\n"
+        )
+    };
+    let row = format!("{ROUNDTRIP}[1]");
+    let state = |id: &str| {
+        let scene = Scene::production()
+            .mapping(&[rule(PARSE, &[&row])])
+            .on_both(PROPERTY_FILE, &text(id));
+        state_of(&scene.decide(), &row).0
+    };
+    assert_eq!(state("two"), PropertyState::Live);
+    assert_eq!(state("caf\u{e9}"), PropertyState::Disabled);
+}
+
+#[test]
 fn a_syntax_error_in_the_file_takes_its_properties_away() {
     let decision = guarded_by("def test_roundtrip(): ...\n\ndef (:\n").expect(Verdict::Refuse);
     let (state, why) = state_of(&decision, ROUNDTRIP);
@@ -344,6 +363,19 @@ fn what_an_inline_property_reaches_is_its_context() {
     let broken = before.replace("{ 1 }\n\n#[cfg", "{ 2 }\n\n#[cfg");
     assert_ne!(before, broken);
     scene().change(PARSE_RS, &broken).expect(Verdict::Pass);
+    let called = before
+        .replace("#[cfg(test)]\nfn holds", "#[test]\nfn holds")
+        .replace(test, "holds();");
+    let decision = with_inline()
+        .on_both(PARSE_RS, &called)
+        .change(
+            PARSE_RS,
+            &called
+                .replace("{ 1 }\n\n#[cfg", "{ 2 }\n\n#[cfg")
+                .replace("check()", "true"),
+        )
+        .expect(Verdict::Refuse);
+    assert_eq!(state_of(&decision, INLINE).0, PropertyState::Local);
     let mac = "macro_rules! assert_eq { ($($x:tt)*) => {} }\n";
     for after in [
         broken.replace("check()", "true"),

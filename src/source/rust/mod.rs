@@ -138,7 +138,11 @@ impl<'t> File<'_, 't> {
             let is_macro = self.syntax.kind(member.unit.id).starts_with("macro");
             let stays = level.for_tests || member.is_for_tests() || for_macros || is_macro;
             match member.kind {
-                Kind::Function { .. } => self.testing(level, member).is_some() || !stays,
+                // A test that something else calls helps that, whatever it is built for.
+                Kind::Function { name, .. } => match self.testing(level, member) {
+                    Some(_) => !self.mentions.elsewhere(self.syntax.text(name)),
+                    None => !stays,
+                },
                 Kind::Level { level: inner, .. } => {
                     let is_test_macro = matches!(self.levels[inner].sort, Sort::Macro { .. });
                     (empty && !for_macros) || (is_test_macro && self.holds_tests(inner))
