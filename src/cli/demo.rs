@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::{Outcome, out};
 use crate::demo::forge::Forge;
 use crate::demo::{Stage, play};
-use crate::work::evaluate::Evaluate;
+use crate::work::Jobs;
 
 /// How long the pieces may take to stop.
 const STOPPING: Duration = Duration::from_secs(5);
@@ -84,7 +84,7 @@ impl<W: Write> Write for Patient<W> {
 }
 
 async fn set_up() -> anyhow::Result<Stage> {
-    Stage::build(Forge::start().await?, Evaluate::new).await
+    Stage::build(Forge::start().await?, Jobs::new).await
 }
 
 /// Ctrl-C, or the request of a service manager to end.

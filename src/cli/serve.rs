@@ -15,8 +15,7 @@ use crate::forge::github::{App, AppKey, AppSettings};
 use crate::server::{self, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
 use crate::webhook::Secrets;
-use crate::work::RunnerSettings;
-use crate::work::evaluate::Evaluate;
+use crate::work::{Jobs, RunnerSettings};
 
 /// Serve the App: webhooks in, check-runs out
 ///
@@ -173,7 +172,7 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
     let store = Store::open_with(&config.database_url, Arc::new(SystemClock), queue).await?;
     server::App::start(ServeParts {
         bind: config.bind,
-        handler: Evaluate::new(forge, store.clone()),
+        handler: Jobs::new(forge, store.clone()),
         store,
         secrets,
         runner: RunnerSettings {

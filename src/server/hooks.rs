@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::model::DeliveryId;
-use crate::store::{Delivery, Received};
+use crate::model::{DeliveryId, RepoName};
+use crate::store::{Delivery, Received, Task};
 use crate::webhook::{Event, PullEvent, delivery_id};
 
 use super::AppState;
@@ -82,15 +82,21 @@ async fn store(state: &AppState, id: DeliveryId, name: &str, event: PullEvent) -
         id,
         event: name.to_owned(),
         action: event.action.name().to_owned(),
-        pull: event.pull,
-        head: event.head,
+        tasks: vec![Task::Pull {
+            pull: event.pull,
+            head: event.head,
+        }],
     };
     match state.store.receive(&delivery).await {
         Ok(received) => {
             tracing::info!(
                 delivery = delivery.id.0,
-                repository = %delivery.pull.repo,
-                pull_request = delivery.pull.number.0,
+                repository = delivery
+                    .tasks
+                    .first()
+                    .and_then(Task::repo)
+                    .map(RepoName::as_str),
+                pull_request = delivery.tasks.first().and_then(Task::number).map(|n| n.0),
                 action = delivery.action,
                 duplicate = received == Received::Duplicate,
                 "delivery stored"

@@ -1,9 +1,9 @@
-//! Webhook deliveries, stored together with the job they ask for.
+//! Webhook deliveries, stored together with the jobs they ask for.
 
-use crate::model::{DeliveryId, PullKey, Sha};
+use crate::model::{DeliveryId, RepoName, Sha};
 
 use super::queue::{Coalesce, JobPayload};
-use super::{Store, StoreError};
+use super::{Store, StoreError, Task};
 
 /// What is kept of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,9 +11,8 @@ pub struct Delivery {
     pub id: DeliveryId,
     pub event: String,
     pub action: String,
-    pub pull: PullKey,
-    /// Head of the pull request as the event told it.
-    pub head: Option<Sha>,
+    /// What it asks for; at least one task, all of one installation.
+    pub tasks: Vec<Task>,
 }
 
 /// Whether the delivery's id was new.
@@ -25,10 +24,11 @@ pub enum Received {
 }
 
 impl Store {
-    /// Stores the delivery and enqueues its pull request in one transaction. When this returns,
-    /// both are on the disk. The job is enqueued for a duplicate as well.
+    /// Stores the delivery and enqueues its tasks in one transaction. When this returns, all are on the
+    /// disk. The jobs are enqueued for a duplicate as well.
     pub async fn receive(&self, delivery: &Delivery) -> Result<Received, StoreError> {
         let now = self.now_ms();
+        let first = delivery.tasks.first();
         let mut tx = self.begin().await?;
         let times: i64 = sqlx::query_scalar(
             "INSERT INTO delivery
@@ -40,10 +40,19 @@ impl Store {
         .bind(&delivery.id.0)
         .bind(&delivery.event)
         .bind(&delivery.action)
-        .bind(delivery.pull.installation.0.cast_signed())
-        .bind(delivery.pull.repo.as_str())
-        .bind(delivery.pull.number.0.cast_signed())
-        .bind(delivery.head.as_ref().map(Sha::as_str))
+        .bind(
+            first
+                .and_then(Task::installation)
+                .map_or(0, |id| id.0.cast_signed()),
+        )
+        .bind(first.and_then(Task::repo).map_or("", RepoName::as_str))
+        // 0: it is about no one pull request.
+        .bind(
+            first
+                .and_then(Task::number)
+                .map_or(0, |n| n.0.cast_signed()),
+        )
+        .bind(first.and_then(Task::head).map(Sha::as_str))
         .bind(now)
         .fetch_one(&mut *tx)
         .await?;
@@ -53,12 +62,13 @@ impl Store {
         } else {
             (Received::Duplicate, Coalesce::Keep)
         };
-        let payload = JobPayload {
-            pull: delivery.pull.clone(),
-            head: delivery.head.clone(),
-            delivery: Some(delivery.id.clone()),
-        };
-        self.enqueue_in(&mut tx, &payload, coalesce, now).await?;
+        for task in &delivery.tasks {
+            let payload = JobPayload {
+                task: task.clone(),
+                delivery: Some(delivery.id.clone()),
+            };
+            self.enqueue_in(&mut tx, &payload, coalesce, now).await?;
+        }
         tx.commit().await?;
         self.wake();
         Ok(received)

@@ -12,6 +12,7 @@ mod published;
 mod queue;
 mod settle;
 mod sources;
+mod task;
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use deliveries::{Delivery, Received};
 pub use published::{EndedEvaluation, OpenEvaluation, RunKey, StoredComment};
 pub use queue::{Lease, QueueCounts, QueueSettings};
 pub use settle::Settled;
+pub use task::{RepoKey, Task};
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("src/store/migrations");
 

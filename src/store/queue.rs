@@ -1,8 +1,8 @@
 //! The job queue: enqueue, claim, extend.
 //!
-//! A job means "bring this pull request up to date". Invariants:
-//! - At most one job of a key is queued and at most one is running, by unique indexes. A queued one
-//!   is not claimed while one of its key runs, so a pull request is served serially.
+//! A job is a [`Task`], for example "bring this pull request up to date". Invariants:
+//! - At most one job of a kind and key is queued and at most one is running, by unique indexes. A queued
+//!   one is not claimed while one of its key runs, so a pull request is served serially.
 //! - Claiming counts the attempt and takes a lease and a new fence in one transaction. Whoever holds
 //!   the fence of a running job holds the job; an expired lease goes back to the queue or to `dead`.
 //! - A job leaves `running` only with its fence (see `settle`) or by expiry.
@@ -12,12 +12,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sqlx::{Row as _, Sqlite, Transaction};
 
-use crate::model::{DeliveryId, PullKey, Sha};
+use crate::model::{DeliveryId, PullKey};
 
-use super::{Store, StoreError};
-
-/// Kind of the jobs that bring a pull request up to date.
-pub(super) const PULL: &str = "pull";
+use super::{Store, StoreError, Task};
 
 /// How the queue treats its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +57,7 @@ impl QueueSettings {
 /// What a job knows; JSON in the table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct JobPayload {
-    pub pull: PullKey,
-    pub head: Option<Sha>,
+    pub task: Task,
     pub delivery: Option<DeliveryId>,
 }
 
@@ -74,7 +70,7 @@ pub(super) enum Coalesce {
     Keep,
 }
 
-/// A claimed job. Its holder may work on the pull request until the lease ends or is lost.
+/// A claimed job. Its holder may work on the task until the lease ends or is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub job_id: i64,
@@ -83,9 +79,7 @@ pub struct Lease {
     /// 1 for the first attempt.
     pub attempt: u32,
     pub max_attempts: u32,
-    pub key: PullKey,
-    /// Head that the newest event told. For logs: the work reads the real one.
-    pub head: Option<Sha>,
+    pub task: Task,
     /// The newest delivery that asked for the job; `None` when none did.
     pub delivery: Option<DeliveryId>,
 }
@@ -99,16 +93,6 @@ pub struct QueueCounts {
     pub dead: u64,
 }
 
-/// What must not run twice at once. Forges compare names without case, and an App that is installed
-/// anew has another installation id for the same pull request.
-pub(super) fn key_text(pull: &PullKey) -> String {
-    format!(
-        "{}#{}",
-        pull.repo.as_str().to_ascii_lowercase(),
-        pull.number
-    )
-}
-
 pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
@@ -116,13 +100,19 @@ pub(super) fn millis(duration: Duration) -> i64 {
 impl Store {
     /// Asks for the pull request to be brought up to date, without a delivery.
     pub async fn enqueue(&self, pull: &PullKey) -> Result<(), StoreError> {
+        self.enqueue_task(pull.into(), Duration::ZERO).await
+    }
+
+    /// Asks for a task to be done, not before `after` from now, without a delivery. A task of its key
+    /// that waits already stays as it is, and is due at the earlier of the two times.
+    pub async fn enqueue_task(&self, task: Task, after: Duration) -> Result<(), StoreError> {
         let payload = JobPayload {
-            pull: pull.clone(),
-            head: None,
+            task,
             delivery: None,
         };
+        let due = self.now_ms().saturating_add(millis(after));
         let mut tx = self.begin().await?;
-        self.enqueue_in(&mut tx, &payload, Coalesce::Keep, self.now_ms())
+        self.enqueue_in(&mut tx, &payload, Coalesce::Keep, due)
             .await?;
         tx.commit().await?;
         self.wake();
@@ -131,30 +121,31 @@ impl Store {
 
     /// Enqueues within a transaction of the caller's, who calls [`Store::wake`] after the commit.
     ///
-    /// A job of the key that waits already is due at once (but not before the floor the forge set)
-    /// and has all its attempts again: the event may have removed the cause of its failures.
+    /// A job of the key that waits already is due at `due` if that is earlier (but not before the floor
+    /// the forge set) and has all its attempts again: the event may have removed the cause of its failures.
     pub(super) async fn enqueue_in(
         &self,
         tx: &mut Transaction<'static, Sqlite>,
         payload: &JobPayload,
         coalesce: Coalesce,
-        now: i64,
+        due: i64,
     ) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO job (kind, key, payload, state, max_attempts, run_at, created_at, updated_at)
-             VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?5, ?5)
+             VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?7, ?7)
              ON CONFLICT (kind, key) WHERE state = 'queued' DO UPDATE SET
                  payload = CASE WHEN ?6 THEN excluded.payload ELSE payload END,
                  attempts = 0,
                  run_at = max(not_before, min(run_at, excluded.run_at)),
                  updated_at = excluded.updated_at",
         )
-        .bind(PULL)
-        .bind(key_text(&payload.pull))
+        .bind(payload.task.kind())
+        .bind(payload.task.key())
         .bind(json(payload)?)
         .bind(self.inner.queue.max_attempts)
-        .bind(now)
+        .bind(due)
         .bind(coalesce == Coalesce::Replace)
+        .bind(self.now_ms())
         .execute(&mut **tx)
         .await?;
         Ok(())
@@ -237,8 +228,7 @@ impl Store {
             fence,
             attempt: row.try_get("attempts")?,
             max_attempts: row.try_get("max_attempts")?,
-            key: payload.pull,
-            head: payload.head,
+            task: payload.task,
             delivery: payload.delivery,
         })))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::{Row as _, Sqlite, Transaction};
 
-use super::queue::{Coalesce, JobPayload, Lease, PULL, key_text, millis};
+use super::queue::{Coalesce, JobPayload, Lease, millis};
 use super::{Store, StoreError};
 
 /// Longest reason that is kept with a job, in characters.
@@ -28,6 +28,7 @@ pub enum Settled {
 /// A job that died; logged after its transaction is committed.
 pub(super) struct DeadJob {
     job: i64,
+    kind: String,
     key: String,
     attempts: u32,
     why: String,
@@ -37,7 +38,8 @@ impl DeadJob {
     pub(super) fn log(&self) {
         tracing::error!(
             job = self.job,
-            pull_request = self.key,
+            kind = self.kind,
+            key = self.key,
             attempts = self.attempts,
             why = self.why,
             "job is dead"
@@ -48,6 +50,7 @@ impl DeadJob {
 /// A job on its way out of `running`.
 struct Leaving<'a> {
     id: i64,
+    kind: &'a str,
     key: &'a str,
     attempts: u32,
     max_attempts: u32,
@@ -102,7 +105,8 @@ impl Store {
         }
         let leaving = Leaving {
             id: lease.job_id,
-            key: &key_text(&lease.key),
+            kind: lease.task.kind(),
+            key: &lease.task.key(),
             attempts: lease.attempt,
             max_attempts: lease.max_attempts,
             after,
@@ -127,7 +131,8 @@ impl Store {
         }
         let dead = DeadJob {
             job: lease.job_id,
-            key: key_text(&lease.key),
+            kind: lease.task.kind().to_owned(),
+            key: lease.task.key(),
             attempts: lease.attempt,
             why: clip(why),
         };
@@ -138,23 +143,22 @@ impl Store {
     }
 
     /// After a lost lease: what its holder wrote last may stand over what the next holder wrote, so
-    /// the pull request must be looked at once more. The attempts go on counting, so that this ends.
+    /// the task must be done once more. The attempts go on counting, so that this ends.
     pub async fn requeue_lost(&self, lease: &Lease) -> Result<(), StoreError> {
         if lease.attempt >= lease.max_attempts {
             return Ok(());
         }
         let now = self.now_ms();
         let payload = JobPayload {
-            pull: lease.key.clone(),
-            head: lease.head.clone(),
+            task: lease.task.clone(),
             delivery: lease.delivery.clone(),
         };
-        let key = key_text(&lease.key);
+        let (kind, key) = (lease.task.kind(), lease.task.key());
         let mut tx = self.begin().await?;
         let waits: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM job WHERE kind = ?1 AND key = ?2 AND state = 'queued')",
         )
-        .bind(PULL)
+        .bind(kind)
         .bind(&key)
         .fetch_one(&mut *tx)
         .await?;
@@ -164,7 +168,7 @@ impl Store {
             sqlx::query(
                 "UPDATE job SET attempts = ?3 WHERE kind = ?1 AND key = ?2 AND state = 'queued'",
             )
-            .bind(PULL)
+            .bind(kind)
             .bind(&key)
             .bind(lease.attempt)
             .execute(&mut *tx)
@@ -182,7 +186,7 @@ impl Store {
         now: i64,
     ) -> Result<Vec<DeadJob>, StoreError> {
         let rows = sqlx::query(
-            "SELECT id, key, attempts, max_attempts FROM job
+            "SELECT id, kind, key, attempts, max_attempts FROM job
              WHERE state = 'running' AND lease_until <= ?1",
         )
         .bind(now)
@@ -190,9 +194,11 @@ impl Store {
         .await?;
         let mut died = Vec::new();
         for row in rows {
+            let kind: String = row.try_get("kind")?;
             let key: String = row.try_get("key")?;
             let leaving = Leaving {
                 id: row.try_get("id")?,
+                kind: &kind,
                 key: &key,
                 attempts: row.try_get("attempts")?,
                 max_attempts: row.try_get("max_attempts")?,
@@ -219,7 +225,7 @@ impl Store {
             "UPDATE job SET not_before = max(not_before, ?3), run_at = max(run_at, ?3), updated_at = ?4
              WHERE kind = ?1 AND key = ?2 AND state = 'queued'",
         )
-        .bind(PULL)
+        .bind(job.kind)
         .bind(job.key)
         .bind(floor)
         .bind(now)
@@ -234,6 +240,7 @@ impl Store {
             end(tx, job.id, "dead", Some(&why), now).await?;
             let dead = DeadJob {
                 job: job.id,
+                kind: job.kind.to_owned(),
                 key: job.key.to_owned(),
                 attempts: job.attempts,
                 why,

@@ -5,134 +5,60 @@
 //! finishes the work without a second check-run or comment. That the lease still stood after the last
 //! write is checked when the job is settled.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 
-use crate::forge::ForgeError;
-use crate::forge::github::gather::{GatherError, Gatherer, Patience, Survey};
+use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
-use crate::model::{AuthorKind, Decision, Snapshot};
-use crate::publish::apply::{PublishError, Publisher, Record, cancel_evaluations};
+use crate::model::{AuthorKind, Decision, PullKey, Snapshot};
+use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::plan::{self, Run};
-use crate::store::{Lease, OpenEvaluation, RunKey, Store, StoreError};
+use crate::store::{Lease, OpenEvaluation, RunKey, Store};
 
-use super::{Handler, Outcome};
+use super::Outcome;
+use super::stop::Stop;
 
 /// Attempts that wait for the forge's test merge before the decision is *undetermined*.
 const ATTEMPTS_FOR_MERGE: u32 = 5;
 /// A Snapshot whose JSON is larger is not kept; bytes.
 const LARGEST_SNAPSHOT: usize = 32 << 20;
 
-/// Why an attempt ended without bringing the pull request up to date.
-#[derive(Debug, thiserror::Error)]
-enum Stop {
-    #[error(transparent)]
-    Forge(#[from] ForgeError),
-    #[error("the database: {0}")]
-    Store(#[from] StoreError),
-    #[error("{0}")]
-    MergePending(String),
-}
-
-impl From<GatherError> for Stop {
-    fn from(error: GatherError) -> Self {
-        match error {
-            GatherError::Forge(error) => Self::Forge(error),
-            GatherError::Store(error) => Self::Store(error),
-            GatherError::MergePending(why) => Self::MergePending(why),
-        }
+/// Brings `pull` up to date.
+pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Lease) -> Outcome {
+    let client = app.client(pull.installation, pull.repo.clone());
+    let work = Work {
+        client: &client,
+        store,
+        pull,
+        lease,
+        started: Instant::now(),
+    };
+    let stop = match work.bring_up_to_date().await {
+        Ok(()) => return Outcome::Done,
+        Err(stop) => stop,
+    };
+    let outcome = stop.outcome(Utc::now());
+    let is_last = matches!(outcome, Outcome::Dead { .. }) || lease.attempt >= lease.max_attempts;
+    if is_last && let Err(error) = work.give_up(&stop.to_string()).await {
+        tracing::warn!(%error, "the check-run could not be ended");
     }
-}
-
-impl From<PublishError> for Stop {
-    fn from(error: PublishError) -> Self {
-        match error {
-            PublishError::Forge(error) => Self::Forge(error),
-            PublishError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-impl Stop {
-    fn outcome(&self, now: DateTime<Utc>) -> Outcome {
-        let why = self.to_string();
-        let after = match self {
-            Self::Forge(ForgeError::RateLimited { until }) => {
-                (*until - now).to_std().unwrap_or_default()
-            }
-            // A permission or a repository that is gone comes back by an event, not by waiting.
-            Self::Forge(
-                ForgeError::NotFound(_)
-                | ForgeError::Forbidden(_)
-                | ForgeError::Gone(_)
-                | ForgeError::Validation(_)
-                | ForgeError::TooLarge { .. },
-            ) => return Outcome::Dead { why },
-            // A key may be being rotated, an answer may have been a proxy's.
-            Self::Forge(
-                ForgeError::Unauthorized(_) | ForgeError::Transient(_) | ForgeError::Malformed(_),
-            )
-            | Self::Store(_)
-            | Self::MergePending(_) => Duration::ZERO,
-        };
-        Outcome::Retry { after, why }
-    }
-}
-
-/// Handles the jobs of pull requests.
-pub struct Evaluate {
-    app: App,
-    store: Store,
-}
-
-impl Evaluate {
-    pub fn new(app: App, store: Store) -> Self {
-        Self { app, store }
-    }
-
-    async fn attempt(&self, lease: &Lease) -> Outcome {
-        let client = self
-            .app
-            .client(lease.key.installation, lease.key.repo.clone());
-        let work = Work {
-            client: &client,
-            store: &self.store,
-            lease,
-            started: Instant::now(),
-        };
-        let stop = match work.bring_up_to_date().await {
-            Ok(()) => return Outcome::Done,
-            Err(stop) => stop,
-        };
-        let outcome = stop.outcome(Utc::now());
-        let is_last =
-            matches!(outcome, Outcome::Dead { .. }) || lease.attempt >= lease.max_attempts;
-        if is_last && let Err(error) = work.give_up(&stop.to_string()).await {
-            tracing::warn!(%error, "the check-run could not be ended");
-        }
-        outcome
-    }
-}
-
-impl Handler for Evaluate {
-    async fn run(&self, lease: &Lease) -> Outcome {
-        self.attempt(lease).await
-    }
+    outcome
 }
 
 /// One attempt.
 struct Work<'a> {
     client: &'a Client,
     store: &'a Store,
+    pull: &'a PullKey,
     lease: &'a Lease,
     started: Instant,
 }
 
 impl<'a> Work<'a> {
     async fn bring_up_to_date(&self) -> Result<(), Stop> {
-        let pull = self.client.pull(self.lease.key.number).await?;
+        let pull = self.client.pull(self.pull.number).await?;
         self.end_overtaken(&pull).await?;
         if pull.state != "open" {
             return Ok(());
@@ -169,10 +95,10 @@ impl<'a> Work<'a> {
         let now = self.store.now();
         let snapshot = gatherer.snapshot(&pull, survey, now, patience).await?;
         let decision = gate::decide(&snapshot);
-        let current = self.client.pull(self.lease.key.number).await?;
+        let current = self.client.pull(self.pull.number).await?;
         if is_overtaken(&pull, &current) {
             publisher.cancel(&superseded(&pull, &current)).await?;
-            self.store.enqueue(&self.lease.key).await?;
+            self.store.enqueue(self.pull).await?;
             return Ok(());
         }
         self.publish(&mut publisher, snapshot, decision, current.draft)
@@ -188,7 +114,7 @@ impl<'a> Work<'a> {
     ) -> Result<Publisher<'a>, Stop> {
         let key = RunKey {
             repo: self.client.repo().clone(),
-            pull: self.lease.key.number,
+            pull: self.pull.number,
             head: pull.head.sha.clone(),
             check_name,
         };
@@ -238,7 +164,7 @@ impl<'a> Work<'a> {
 
     /// Ends the runs that earlier attempts left open on heads that no longer count.
     async fn end_overtaken(&self, pull: &Pull) -> Result<(), Stop> {
-        let key = (self.client.repo(), self.lease.key.number);
+        let key = (self.client.repo(), self.pull.number);
         let why = |evaluation: &OpenEvaluation| {
             if pull.state != "open" {
                 Some("The pull request was closed.".to_owned())
@@ -254,12 +180,12 @@ impl<'a> Work<'a> {
     /// The last attempt failed: what is open must not stay so, and an opted-in repository must not
     /// take silence for consent.
     async fn give_up(&self, reason: &str) -> Result<(), Stop> {
-        let pull = self.client.pull(self.lease.key.number).await?;
+        let pull = self.client.pull(self.pull.number).await?;
         self.end_overtaken(&pull).await?;
         if pull.state != "open" {
             return Ok(());
         }
-        let (repo, number) = (self.client.repo(), self.lease.key.number);
+        let (repo, number) = (self.client.repo(), self.pull.number);
         let mut names: Vec<String> = self
             .store
             .open_evaluations(repo, number)

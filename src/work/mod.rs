@@ -1,11 +1,15 @@
 //! The queue and the jobs it runs.
 //!
-//! Level, not edge: a job means "bring this pull request up to date". A handler reads the newest
+//! Level, not edge: a job means "bring this pull request up to date", or another [`Task`]. A handler reads the newest
 //! head itself, and repeats nothing that an earlier attempt left behind.
 
-pub mod evaluate;
+mod evaluate;
+mod heads;
+mod jobs;
 mod runner;
+mod stop;
 
+pub use jobs::Jobs;
 pub use runner::{Handler, Outcome, Pulse, Runner, RunnerSettings};
 
-pub use crate::store::Lease;
+pub use crate::store::{Lease, Task};

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use crate::model::Sha;
+use crate::model::{RepoName, Sha};
 use crate::store::{Lease, Settled, Store, StoreError};
 
 /// What one attempt came to.
@@ -29,7 +29,7 @@ pub enum Outcome {
     },
 }
 
-/// Brings a pull request up to date.
+/// Does what a job asks for.
 ///
 /// The future is dropped when the lease is lost, at a shutdown whose grace is over, and after
 /// [`RunnerSettings::time_limit`]. It must stand being broken off anywhere, as by a kill.
@@ -208,9 +208,10 @@ impl<H: Handler> Inner<H> {
         let span = tracing::info_span!(
             "job",
             job = lease.job_id,
-            repository = %lease.key.repo,
-            pull_request = lease.key.number.0,
-            head = lease.head.as_ref().map(Sha::as_str),
+            kind = lease.task.kind(),
+            repository = lease.task.repo().map(RepoName::as_str),
+            pull_request = lease.task.number().map(|number| number.0),
+            head = lease.task.head().map(Sha::as_str),
             delivery = lease.delivery.as_ref().map(|id| id.0.as_str()),
             attempt = lease.attempt,
         );

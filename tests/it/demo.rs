@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use frostline::demo::{Stage, play};
 use frostline::render::TextStyle;
-use frostline::work::evaluate::Evaluate;
+use frostline::work::Jobs;
 
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
@@ -57,7 +57,7 @@ fn the_fake_forge_is_no_part_of_the_production_path() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_story_ends_as_it_must_and_speaks_the_forges_language() {
     let forge = crate::support::api::start_forge().await;
-    let stage = Stage::build(forge, Evaluate::new).await.expect("a stage");
+    let stage = Stage::build(forge, Jobs::new).await.expect("a stage");
     let mut text = Vec::new();
     let style = TextStyle {
         width: 100,

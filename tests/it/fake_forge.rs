@@ -599,6 +599,7 @@ async fn answers_are_as_the_forge_describes_them() {
         format!("/repos/{REPO}/git/trees/{head}"),
         format!("/repos/{REPO}/git/blobs/{blob}"),
         format!("/repos/{REPO}/commits/{head}/check-runs?check_name=frostline"),
+        format!("/repos/{REPO}/commits/{head}/pulls"),
         run,
         comments,
         comment,

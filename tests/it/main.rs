@@ -15,6 +15,7 @@ mod git_repo;
 mod git_support;
 mod git_work_tree;
 mod git_write_set;
+mod heads;
 mod init;
 mod kill;
 mod lost_answers;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use frostline::model::{DeliveryId, InstallationId, PrNumber, PullKey};
 use frostline::store::{
-    Clock, Delivery, Lease, QueueCounts, QueueSettings, Received, Settled, Store,
+    Clock, Delivery, Lease, QueueCounts, QueueSettings, Received, RepoKey, Settled, Store, Task,
 };
 use frostline::work::{Handler, Outcome, Runner, RunnerSettings};
 use proptest::prelude::*;
@@ -95,13 +95,20 @@ fn pull(number: u64) -> PullKey {
     }
 }
 
+/// The task to bring a pull request up to date.
+fn of(number: u64) -> Task {
+    Task::from(&pull(number))
+}
+
 fn delivery(id: &str, number: u64, head: char) -> Delivery {
     Delivery {
         id: DeliveryId(id.to_owned()),
         event: "pull_request".to_owned(),
         action: "synchronize".to_owned(),
-        pull: pull(number),
-        head: Some(head.to_string().repeat(40).parse().unwrap()),
+        tasks: vec![Task::Pull {
+            pull: pull(number),
+            head: Some(head.to_string().repeat(40).parse().unwrap()),
+        }],
     }
 }
 
@@ -118,8 +125,8 @@ async fn a_burst_of_events_is_one_job_with_the_newest_head() {
         assert_eq!(received, Received::New);
     }
     let lease = claim(&bench.store).await;
-    assert_eq!(lease.key, pull(7));
-    assert_eq!(lease.head.as_ref().unwrap().as_str(), "f".repeat(40));
+    assert_eq!(lease.task.number(), Some(PrNumber(7)));
+    assert_eq!(lease.task.head().unwrap().as_str(), "f".repeat(40));
     assert_eq!(lease.delivery, Some(DeliveryId("d5".to_owned())));
     assert_eq!(bench.store.ack(&lease).await.unwrap(), Settled::Done);
     assert_eq!(bench.store.claim().await.unwrap(), None);
@@ -137,6 +144,60 @@ async fn names_of_a_repository_in_other_letters_are_one_key() {
 }
 
 #[tokio::test]
+async fn jobs_of_other_kinds_are_other_jobs_and_coalesce_by_their_own_keys() {
+    let bench = Bench::new().await;
+    let head = |of: char| Task::Head {
+        repo: RepoKey {
+            installation: InstallationId(1),
+            repo: "acme/parser".parse().unwrap(),
+        },
+        head: of.to_string().repeat(40).parse().unwrap(),
+    };
+    for task in [of(7), head('a'), head('b'), head('a'), of(7)] {
+        bench
+            .store
+            .enqueue_task(task, Duration::ZERO)
+            .await
+            .unwrap();
+    }
+    let mut taken = Vec::new();
+    while let Some(lease) = bench.store.claim().await.unwrap() {
+        taken.push(lease.task.clone());
+        bench.store.ack(&lease).await.unwrap();
+    }
+    assert_eq!(taken, [of(7), head('a'), head('b')]);
+}
+
+#[tokio::test]
+async fn a_delivery_may_ask_for_several_tasks() {
+    let bench = Bench::new().await;
+    let mut two = delivery("d", 7, 'a');
+    two.tasks.push(of(8));
+    bench.store.receive(&two).await.unwrap();
+    for number in [7, 8] {
+        let lease = claim(&bench.store).await;
+        assert_eq!(lease.task.number(), Some(PrNumber(number)));
+        assert_eq!(lease.delivery, Some(DeliveryId("d".to_owned())));
+    }
+    assert_eq!(bench.store.claim().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_task_for_later_waits_and_is_not_put_off_by_a_later_one() {
+    let bench = Bench::new().await;
+    let minutes = |n: u64| Duration::from_secs(60 * n);
+    bench.store.enqueue_task(of(7), minutes(5)).await.unwrap();
+    bench.store.enqueue_task(of(7), minutes(9)).await.unwrap();
+    assert_eq!(bench.store.claim().await.unwrap(), None);
+    bench.clock.advance(minutes(5));
+    assert_eq!(claim(&bench.store).await.task, of(7));
+    // An event makes what waits due at once.
+    bench.store.enqueue_task(of(8), minutes(5)).await.unwrap();
+    bench.store.receive(&delivery("d", 8, 'a')).await.unwrap();
+    assert_eq!(claim(&bench.store).await.task.number(), Some(PrNumber(8)));
+}
+
+#[tokio::test]
 async fn a_delivery_seen_before_is_told_and_enqueued_all_the_same() {
     let bench = Bench::new().await;
     let first = delivery("d", 7, 'a');
@@ -147,7 +208,7 @@ async fn a_delivery_seen_before_is_told_and_enqueued_all_the_same() {
         bench.store.receive(&first).await.unwrap(),
         Received::Duplicate
     );
-    assert_eq!(claim(&bench.store).await.key, pull(7));
+    assert_eq!(claim(&bench.store).await.task, first.tasks[0]);
 }
 
 #[tokio::test]
@@ -172,8 +233,8 @@ async fn while_a_job_runs_events_make_one_follow_up_that_waits_for_its_end() {
     assert_eq!(bench.store.claim().await.unwrap(), None);
     bench.store.enqueue(&pull(8)).await.unwrap();
     assert_eq!(
-        claim(&bench.store).await.key,
-        pull(8),
+        claim(&bench.store).await.task,
+        of(8),
         "another pull request does not wait"
     );
 
@@ -362,7 +423,7 @@ async fn a_payload_of_another_version_does_not_stop_the_queue() {
     raw(&bench.url, "UPDATE job SET payload = '{}'").await;
     bench.clock.advance(Duration::from_millis(1));
     bench.store.enqueue(&pull(2)).await.unwrap();
-    assert_eq!(claim(&bench.store).await.key, pull(2));
+    assert_eq!(claim(&bench.store).await.task, of(2));
     assert_eq!(bench.store.queue_counts().await.unwrap().dead, 1);
 }
 
@@ -413,7 +474,7 @@ async fn processes_that_share_the_file_take_each_job_once() {
         takers.spawn(async move {
             let mut taken = Vec::new();
             while let Some(lease) = store.claim().await.unwrap() {
-                taken.push(lease.key.number.0);
+                taken.push(lease.task.number().unwrap().0);
                 assert_eq!(store.ack(&lease).await.unwrap(), Settled::Done);
             }
             taken
@@ -575,7 +636,7 @@ async fn a_handler_whose_lease_is_lost_is_broken_off_and_its_job_queued_again() 
     hanging.shutdown.cancel();
     soon("the end", hanging.task).await.unwrap();
     bench.clock.advance(CAP);
-    assert_eq!(claim(&bench.store).await.key, pull(1));
+    assert_eq!(claim(&bench.store).await.task, of(1));
 }
 
 #[tokio::test]
@@ -753,7 +814,7 @@ impl Model {
             }
             return;
         };
-        let number = lease.key.number.0;
+        let number = lease.task.number().unwrap().0;
         assert!(!self.running.contains_key(&number), "{number} runs already");
         let job = self.waiting.remove(&number).expect("it waited");
         assert!(job.earliest <= now, "{number} was given out too early");
@@ -772,7 +833,7 @@ impl Model {
 
     fn holds(&self, lease: &Lease) -> bool {
         self.running
-            .get(&lease.key.number.0)
+            .get(&lease.task.number().unwrap().0)
             .is_some_and(|job| job.fence == lease.fence)
     }
 }
@@ -835,7 +896,7 @@ impl Interleaving {
                         let until = now + i64::try_from(LEASE.as_millis()).unwrap();
                         self.model
                             .running
-                            .get_mut(&lease.key.number.0)
+                            .get_mut(&lease.task.number().unwrap().0)
                             .unwrap()
                             .until = until;
                     }
@@ -873,7 +934,7 @@ impl Interleaving {
     }
 
     async fn settle(&mut self, store: &Store, lease: &Lease, op: &Op, now: i64) {
-        let number = lease.key.number.0;
+        let number = lease.task.number().unwrap().0;
         let held = self.model.holds(lease);
         let (settled, expected) = match op {
             Op::Retry(_, after) => {
@@ -916,7 +977,7 @@ impl Interleaving {
         for lease in self.leases.iter().rev().take(8) {
             let holds = store.holds(lease).await.unwrap();
             assert_eq!(holds, self.model.holds(lease));
-            *holders.entry(lease.key.number.0).or_default() += usize::from(holds);
+            *holders.entry(lease.task.number().unwrap().0).or_default() += usize::from(holds);
         }
         assert!(holders.values().all(|n| *n <= 1), "{holders:?}");
     }
@@ -928,7 +989,7 @@ impl Interleaving {
             while let Some(lease) = self.stores[0].claim().await.unwrap() {
                 self.model.claim(Some(&lease), self.bench.clock.ms());
                 assert_eq!(self.stores[0].ack(&lease).await.unwrap(), Settled::Done);
-                self.model.running.remove(&lease.key.number.0);
+                self.model.running.remove(&lease.task.number().unwrap().0);
             }
             self.model.claim(None, self.bench.clock.ms());
         }

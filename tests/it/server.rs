@@ -503,7 +503,7 @@ async fn a_webhook_starts_its_job_and_a_shutdown_lets_it_end() {
     let mut running = start(&folder, Duration::from_secs(60)).await;
     deliver(&running, "d1", 7).await;
     let lease = soon("the job", running.started.recv()).await.unwrap();
-    assert_eq!(lease.key.number.0, 7);
+    assert_eq!(lease.task.number().unwrap().0, 7);
     assert_eq!(get(running.app.address(), "/readyz").await.0, 200);
 
     let stop = tokio::spawn(running.app.stop());
@@ -524,7 +524,7 @@ async fn what_a_shutdown_breaks_off_the_next_start_finishes() {
     let mut next = start(&folder, Duration::from_secs(60)).await;
     next.let_go.add_permits(1);
     let lease = soon("the job", next.started.recv()).await.unwrap();
-    assert_eq!((lease.key.number.0, lease.attempt), (7, 1));
+    assert_eq!((lease.task.number().unwrap().0, lease.attempt), (7, 1));
     soon("the stop", next.app.stop()).await.unwrap();
     let counts = store_in(&folder).await.queue_counts().await.unwrap();
     assert_eq!((counts.done, counts.queued, counts.running), (1, 0, 0));
@@ -540,7 +540,7 @@ async fn jobs_of_several_pull_requests_run_beside_each_other() {
     let mut numbers = Vec::new();
     for _ in 0..3 {
         let lease = soon("the job", running.started.recv()).await.unwrap();
-        numbers.push(lease.key.number.0);
+        numbers.push(lease.task.number().unwrap().0);
     }
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3]);

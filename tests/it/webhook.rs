@@ -105,11 +105,11 @@ async fn a_delivery_is_stored_with_its_job_and_acknowledged_with_its_id() {
     assert_eq!(status, 202);
     assert_eq!(body, json!({"delivery": "id-1", "duplicate": false}));
     let lease = hook.store.claim().await.unwrap().unwrap();
-    assert_eq!(lease.key.repo.as_str(), "acme/parser");
-    assert_eq!(lease.key.number, PrNumber(7));
-    assert_eq!(lease.key.installation, InstallationId(42));
+    assert_eq!(lease.task.repo().unwrap().as_str(), "acme/parser");
+    assert_eq!(lease.task.number(), Some(PrNumber(7)));
+    assert_eq!(lease.task.installation(), Some(InstallationId(42)));
     assert_eq!(lease.delivery.unwrap().0, "id-1");
-    assert_eq!(lease.head.unwrap().as_str(), "a".repeat(40));
+    assert_eq!(lease.task.head().unwrap().as_str(), "a".repeat(40));
 }
 
 #[tokio::test]
@@ -118,8 +118,8 @@ async fn an_acknowledged_delivery_is_there_after_the_file_is_opened_anew() {
     hook.deliver("pull_request", "id-1", opened()).await;
     let reopened = Store::open(&url(hook.folder.path())).await.unwrap();
     assert_eq!(
-        reopened.claim().await.unwrap().unwrap().key.number,
-        PrNumber(7)
+        reopened.claim().await.unwrap().unwrap().task.number(),
+        Some(PrNumber(7))
     );
     let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
     assert_eq!((status, &body["duplicate"]), (202, &json!(true)));
@@ -278,7 +278,8 @@ async fn a_head_that_is_no_object_id_is_left_out_not_believed() {
         .deliver("pull_request", "id", payload.to_string())
         .await;
     assert_eq!(status, 202);
-    assert_eq!(hook.store.claim().await.unwrap().unwrap().head, None);
+    let lease = hook.store.claim().await.unwrap().unwrap();
+    assert_eq!(lease.task.head(), None);
 }
 
 #[tokio::test]

@@ -66,6 +66,12 @@ impl Client {
         self.read(self.path(&format!("/pulls/{number}"))).await
     }
 
+    /// Pull requests that hold a commit of theirs, at most 100; not all of them have it as their head.
+    pub async fn pulls_of_commit(&self, sha: &Sha) -> Result<Vec<Pull>, ForgeError> {
+        self.read(self.path(&format!("/commits/{sha}/pulls?per_page=100")))
+            .await
+    }
+
     /// Three-dot comparison of `base` (a branch or commit) with `head`: the first 250 commits and 300
     /// files.
     pub async fn compare(&self, base: &str, head: &Sha) -> Result<Comparison, ForgeError> {

@@ -12,8 +12,7 @@ use frostline::model::Sha;
 use frostline::server::{AppState, router};
 use frostline::store::{Clock, QueueSettings, Store};
 use frostline::webhook::Secrets;
-use frostline::work::evaluate::Evaluate;
-use frostline::work::{Runner, RunnerSettings};
+use frostline::work::{Jobs, Runner, RunnerSettings};
 use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
 
@@ -34,7 +33,7 @@ pub struct TestApp {
     pub store: Store,
     clock: Ahead,
     router: axum::Router,
-    runner: Runner<Evaluate>,
+    runner: Runner<Jobs>,
     _folder: tempfile::TempDir,
 }
 
@@ -53,7 +52,7 @@ impl TestApp {
             key: AppKey::from_pem(forge.app_id(), forge.private_key_pem().as_bytes()).unwrap(),
         })
         .unwrap();
-        let handler = Evaluate::new(github, store.clone());
+        let handler = Jobs::new(github, store.clone());
         let runner = Runner::new(store.clone(), handler, RunnerSettings::default());
         let secrets = Secrets::new([forge.webhook_secret()]).unwrap();
         let router = router(AppState::new(store.clone(), secrets, runner.pulse()));

@@ -12,8 +12,7 @@ use frostline::demo::forge::{CheckRun, Comment, FileChange, Forge, NewPull};
 use frostline::forge::github::{App, AppKey, AppSettings, Client};
 use frostline::model::{Decision, InstallationId, PrNumber, PullKey, Snapshot};
 use frostline::store::{Clock, QueueSettings, Store};
-use frostline::work::evaluate::Evaluate;
-use frostline::work::{Runner, RunnerSettings};
+use frostline::work::{Jobs, Runner, RunnerSettings};
 use sha2::{Digest as _, Sha256};
 
 use super::api::start_forge;
@@ -145,8 +144,8 @@ impl World {
         self.app.client(key.installation, key.repo)
     }
 
-    pub fn runner(&self) -> Runner<Evaluate> {
-        let handler = Evaluate::new(self.app.clone(), self.store.clone());
+    pub fn runner(&self) -> Runner<Jobs> {
+        let handler = Jobs::new(self.app.clone(), self.store.clone());
         Runner::new(self.store.clone(), handler, RunnerSettings::default())
     }
 

@@ -61,6 +61,7 @@ fn repository() -> Router<Arc<Shared>> {
             patch(checks::update).get(checks::read),
         )
         .route("/commits/{ref}/check-runs", get(checks::list))
+        .route("/commits/{ref}/pulls", get(pulls::of_commit))
         .route(
             "/issues/{issue_number}/comments",
             get(comments::list).post(comments::create),

@@ -61,6 +61,39 @@ pub async fn list(
     Ok(paged(pulls.into(), page.link(&url, numbers.len())))
 }
 
+/// Pull requests that hold a commit: the open ones, unless the default branch has it.
+pub async fn of_commit(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    Path((owner, name, commit)): In<String>,
+    Query(page): Query<Page>,
+) -> Result<Response, Refusal> {
+    let mut state = forge.state();
+    let repo = visible(&state, &caller, &owner, &name, READ_PULLS)?;
+    let id: Sha = commit
+        .parse()
+        .map_err(|_| Refusal::new(422, format!("No commit found for SHA: {commit}")))?;
+    if repo.git.commit_info(&id)?.is_none() {
+        return Err(Refusal::new(422, format!("No commit found for SHA: {id}")));
+    }
+    let mut numbers = Vec::new();
+    for pull in repo.pulls.values().filter(|pull| pull.open) {
+        if sides(repo, pull.number).is_ok_and(|sides| sides.commits.contains(&id)) {
+            numbers.push(pull.number);
+        }
+    }
+    let full_name = repo.full_name.clone();
+    let mut pulls = Vec::new();
+    for number in page.cut(&numbers) {
+        pulls.push(pull_json(&mut state, &full_name, number)?);
+    }
+    let url = format!(
+        "{}/repos/{full_name}/commits/{id}/pulls?per_page={}",
+        state.base_url, page.per_page
+    );
+    Ok(paged(pulls.into(), page.link(&url, numbers.len())))
+}
+
 pub async fn pull(
     Extract(forge): Forge,
     Extension(caller): Who,

@@ -1,0 +1,39 @@
+//! The job "find the pull requests whose head this commit is".
+
+use chrono::Utc;
+
+use crate::forge::ForgeError;
+use crate::forge::github::App;
+use crate::model::{PrNumber, PullKey, Sha};
+use crate::store::{RepoKey, Store};
+
+use super::Outcome;
+use super::stop::Stop;
+
+pub(super) async fn attempt(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Outcome {
+    match enqueue_pulls(app, store, repo, head).await {
+        Ok(()) => Outcome::Done,
+        Err(stop) => stop.outcome(Utc::now()),
+    }
+}
+
+async fn enqueue_pulls(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Result<(), Stop> {
+    let client = app.client(repo.installation, repo.repo.clone());
+    let pulls = match client.pulls_of_commit(head).await {
+        Ok(pulls) => pulls,
+        // No such commit, or none any more: no pull request has it.
+        Err(ForgeError::NotFound(_) | ForgeError::Validation(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for pull in pulls {
+        if pull.state == "open" && pull.head.sha == *head {
+            let key = PullKey {
+                installation: repo.installation,
+                repo: repo.repo.clone(),
+                number: PrNumber(pull.number),
+            };
+            store.enqueue(&key).await?;
+        }
+    }
+    Ok(())
+}
