@@ -14,6 +14,7 @@ mod liveness;
 pub mod manifest;
 mod prefixes;
 mod reading;
+pub mod reads;
 mod rules;
 pub mod sources;
 mod table;

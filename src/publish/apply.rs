@@ -44,7 +44,7 @@ struct OpenRun {
     run: Option<u64>,
 }
 
-/// Publishes for one pull request at one head under one check name.
+/// Publishes for one head under one check name, and writes one pull request's comment.
 pub struct Publisher<'a> {
     client: &'a Client,
     store: &'a Store,
@@ -87,13 +87,7 @@ impl<'a> Publisher<'a> {
     }
 
     async fn find_open(&mut self) -> Result<(), PublishError> {
-        let open = self
-            .store
-            .open_evaluations(&self.key.repo, self.key.pull)
-            .await?;
-        let Some(evaluation) = open.into_iter().find(|evaluation| {
-            evaluation.head == self.key.head && evaluation.check_name == self.key.check_name
-        }) else {
+        let Some(evaluation) = self.store.evaluation_at(&self.key).await? else {
             return Ok(());
         };
         let run = find_run(self.client, self.store, &evaluation).await?;

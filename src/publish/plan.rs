@@ -89,6 +89,13 @@ pub enum Action {
     MinimizeComment,
 }
 
+impl Action {
+    /// Whether it writes the check-run, and not the comment.
+    pub fn is_of_run(&self) -> bool {
+        matches!(self, Self::Abandon | Self::Conclude { .. })
+    }
+}
+
 /// Name of the check-run that speaks for `branch` (protocol 5.5).
 pub fn check_name(branch: &str, default_branch: &str) -> String {
     if branch == default_branch {
@@ -115,11 +122,15 @@ pub fn text_digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// Equal for decisions that say the same of the same inputs. For a repository that has not opted in
+/// Equal for decisions that say the same of the same inputs. Who brought the patch, and by what that was
+/// seen, is no input beyond the kind: the verdict is the head's, whichever pull request it is in. For a
+/// repository that has not opted in
 /// the base branch does not count: it gets one check for each head and no more.
 pub fn fingerprint(decision: &Decision) -> String {
     let mut decision = decision.clone();
     decision.stats = Stats::default();
+    decision.author.login = None;
+    decision.author.evidence.clear();
     if decision.verdict == Verdict::NotApplicable {
         decision.base = decision.head.clone();
         decision.merge_base = None;

@@ -8,6 +8,7 @@
 mod cache;
 mod clock;
 mod deliveries;
+mod heads;
 mod published;
 mod queue;
 mod settle;
@@ -27,6 +28,7 @@ use tokio::sync::Notify;
 pub use cache::BlobFacts;
 pub use clock::{Clock, SystemClock};
 pub use deliveries::{Delivery, Received};
+pub use heads::PullState;
 pub use published::{EndedEvaluation, OpenEvaluation, RunKey, StoredComment};
 pub use queue::{Lease, QueueCounts, QueueSettings};
 pub use settle::Settled;

@@ -11,7 +11,8 @@ use crate::model::{PrNumber, RepoName, Sha};
 use super::cache::repo_key;
 use super::{Store, StoreError};
 
-/// What one check-run speaks for.
+/// What one check-run speaks for: a head, under the name of a guarded branch's check. The pull request
+/// is the one that is judged for it, and whose comment is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunKey {
     pub repo: RepoName,
@@ -151,11 +152,9 @@ impl Store {
         let mut tx = self.begin().await?;
         let found = sqlx::query(
             "SELECT id, head, check_name, run_id, fingerprint, conclusion FROM evaluation
-             WHERE repository = ?1 AND pull = ?2 AND head = ?3 AND check_name = ?4
-                   AND state = 'open'",
+             WHERE repository = ?1 AND head = ?2 AND check_name = ?3 AND state = 'open'",
         )
         .bind(&repo)
-        .bind(key.pull.0.cast_signed())
         .bind(key.head.as_str())
         .bind(&key.check_name)
         .fetch_optional(&mut *tx)
@@ -186,6 +185,21 @@ impl Store {
             conclusion: None,
             resumed: false,
         })
+    }
+
+    /// The evaluation of a head under a name that has not ended, of whichever pull request.
+    pub async fn evaluation_at(&self, key: &RunKey) -> Result<Option<OpenEvaluation>, StoreError> {
+        sqlx::query(
+            "SELECT id, head, check_name, run_id, fingerprint, conclusion FROM evaluation
+             WHERE repository = ?1 AND head = ?2 AND check_name = ?3 AND state = 'open'",
+        )
+        .bind(repo_key(&key.repo))
+        .bind(key.head.as_str())
+        .bind(&key.check_name)
+        .fetch_optional(self.reader())
+        .await?
+        .map(|row| open_of(&row, true))
+        .transpose()
     }
 
     /// Every evaluation of a pull request that has not ended, oldest first.

@@ -12,12 +12,13 @@ use chrono::Utc;
 use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
-use crate::model::{AuthorKind, Decision, PullKey, Snapshot};
+use crate::model::{AuthorKind, Decision, PullKey, Sha, Snapshot};
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::plan::{self, Run};
-use crate::store::{Lease, OpenEvaluation, RunKey, Store};
+use crate::store::{Lease, OpenEvaluation, Store};
 
 use super::Outcome;
+use super::seat::Seat;
 use super::stop::Stop;
 
 /// Attempts that wait for the forge's test merge before the decision is *undetermined*.
@@ -48,12 +49,18 @@ pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Le
 }
 
 /// One attempt.
-struct Work<'a> {
-    client: &'a Client,
-    store: &'a Store,
-    pull: &'a PullKey,
-    lease: &'a Lease,
+pub(super) struct Work<'a> {
+    pub client: &'a Client,
+    pub store: &'a Store,
+    pub pull: &'a PullKey,
+    pub lease: &'a Lease,
     started: Instant,
+}
+
+/// Where the outcome goes.
+struct Post<'a> {
+    publisher: Publisher<'a>,
+    seat: Seat,
 }
 
 impl<'a> Work<'a> {
@@ -61,14 +68,15 @@ impl<'a> Work<'a> {
         let pull = self.client.pull(self.pull.number).await?;
         self.end_overtaken(&pull).await?;
         if pull.state != "open" {
-            return Ok(());
+            let (repo, number) = (self.client.repo(), self.pull.number);
+            return Ok(self.store.forget_pull(repo, number).await?);
         }
         // "In progress" at once where it is known that there will be a check and by what name.
         let mut early = None;
         if default_branch(&pull) == Some(pull.base.branch.as_str())
             && self.store.opted_in(self.client.repo()).await? == Some(true)
         {
-            early = Some(self.publisher(&pull, "frostline".to_owned(), true).await?);
+            early = Some(self.post(&pull, &pull.base.branch, true).await?);
         }
         let gatherer = Gatherer {
             client: self.client,
@@ -76,16 +84,17 @@ impl<'a> Work<'a> {
         };
         let survey = gatherer.survey(&pull).await?;
         self.remember(&survey).await?;
-        let mut publisher = match early {
-            Some(publisher) => publisher,
+        let base = survey.base_tip().clone();
+        let mut post = match early {
+            Some(post) => post,
             None => {
-                let name = plan::check_name(&survey.guard.branch, &survey.guard.default_branch);
-                self.publisher(&pull, name, survey.opted_in).await?
+                self.post(&pull, &survey.guard.branch, survey.opted_in)
+                    .await?
             }
         };
         let nobody_asked = !survey.opted_in && survey.author.kind == AuthorKind::Person;
-        if nobody_asked && !matches!(publisher.published().run, Run::Open { .. }) {
-            return Ok(());
+        if nobody_asked && !matches!(post.publisher.published().run, Run::Open { .. }) {
+            return self.settled(&pull, &base).await;
         }
         let patience = if self.lease.attempt < ATTEMPTS_FOR_MERGE {
             Patience::Wait
@@ -97,32 +106,38 @@ impl<'a> Work<'a> {
         let decision = gate::decide(&snapshot);
         let current = self.client.pull(self.pull.number).await?;
         if is_overtaken(&pull, &current) {
-            publisher.cancel(&superseded(&pull, &current)).await?;
+            if post.seat == Seat::Speaks {
+                let why = superseded(&pull, &current);
+                post.publisher.cancel(&why).await?;
+            }
             self.store.enqueue(self.pull).await?;
             return Ok(());
         }
-        self.publish(&mut publisher, snapshot, decision, current.draft)
-            .await
+        self.publish(&mut post, snapshot, decision, current.draft)
+            .await?;
+        self.settled(&pull, &base).await
     }
 
-    /// Finds out what is published, and opens a run if `start` and no run of this head has ended.
-    async fn publisher(
-        &self,
-        pull: &Pull,
-        check_name: String,
-        start: bool,
-    ) -> Result<Publisher<'a>, Stop> {
-        let key = RunKey {
-            repo: self.client.repo().clone(),
-            pull: self.pull.number,
-            head: pull.head.sha.clone(),
-            check_name,
-        };
+    /// What is published for the pull request's head is up to date with this base tip.
+    async fn settled(&self, pull: &Pull, base: &Sha) -> Result<(), Stop> {
+        let (repo, number) = (self.client.repo(), self.pull.number);
+        Ok(self
+            .store
+            .settle_pull(repo, number, &pull.head.sha, Some(base))
+            .await?)
+    }
+
+    /// Finds the pull request's seat and what is published for its head under the check of `guarded`.
+    /// Opens a run if `start` and no run of this head has ended.
+    async fn post(&self, pull: &Pull, guarded: &str, start: bool) -> Result<Post<'a>, Stop> {
+        let name = plan::check_name(guarded, default_branch(pull).unwrap_or(guarded));
+        let seat = self.seat(pull, guarded, &name).await?;
+        let key = self.run_key(&pull.head.sha, &name);
         let mut publisher = Publisher::resume(self.client, self.store, key).await?;
-        if start && publisher.published().run == Run::None {
+        if start && seat == Seat::Speaks && publisher.published().run == Run::None {
             publisher.start().await?;
         }
-        Ok(publisher)
+        Ok(Post { publisher, seat })
     }
 
     async fn remember(&self, survey: &Survey) -> Result<(), Stop> {
@@ -135,7 +150,7 @@ impl<'a> Work<'a> {
 
     async fn publish(
         &self,
-        publisher: &mut Publisher<'a>,
+        post: &mut Post<'a>,
         snapshot: Snapshot,
         mut decision: Decision,
         draft: bool,
@@ -151,8 +166,13 @@ impl<'a> Work<'a> {
             decision: &json,
             snapshot: snapshot.as_deref(),
         };
-        for action in plan::plan(publisher.published(), &decision, draft) {
-            publisher.apply(&action, Some(record)).await?;
+        for action in plan::plan(post.publisher.published(), &decision, draft) {
+            if post.seat == Seat::Speaks || !action.is_of_run() {
+                post.publisher.apply(&action, Some(record)).await?;
+            }
+        }
+        if let Seat::Listens(speaker) = post.seat {
+            self.tell(speaker, decision.author.kind).await?;
         }
         tracing::info!(
             verdict = decision.verdict.name(),
@@ -164,6 +184,7 @@ impl<'a> Work<'a> {
 
     /// Ends the runs that earlier attempts left open on heads that no longer count.
     async fn end_overtaken(&self, pull: &Pull) -> Result<(), Stop> {
+        self.hand_over(pull).await?;
         let key = (self.client.repo(), self.pull.number);
         let why = |evaluation: &OpenEvaluation| {
             if pull.state != "open" {
@@ -185,26 +206,31 @@ impl<'a> Work<'a> {
         if pull.state != "open" {
             return Ok(());
         }
-        let (repo, number) = (self.client.repo(), self.pull.number);
-        let mut names: Vec<String> = self
-            .store
-            .open_evaluations(repo, number)
-            .await?
-            .into_iter()
-            .map(|evaluation| evaluation.check_name)
-            .collect();
-        let is_guarded = default_branch(&pull) == Some(pull.base.branch.as_str())
-            && self.store.opted_in(repo).await? == Some(true);
-        if names.is_empty() && is_guarded {
-            names.push("frostline".to_owned());
-        }
-        for name in names {
-            self.publisher(&pull, name, false)
-                .await?
-                .fail(reason)
-                .await?;
+        let Some(guarded) = self.guarded(&pull).await? else {
+            return Ok(());
+        };
+        let mut post = self.post(&pull, &guarded, false).await?;
+        let name = plan::check_name(&guarded, default_branch(&pull).unwrap_or(&guarded));
+        let key = self.run_key(&pull.head.sha, &name);
+        let is_awaited = self.store.evaluation_at(&key).await?.is_some()
+            || self.store.opted_in(self.client.repo()).await? == Some(true);
+        if is_awaited && post.seat == Seat::Speaks {
+            post.publisher.fail(reason).await?;
         }
         Ok(())
+    }
+
+    /// The guarded branch that judges the pull request, as far as it can be told without the contract.
+    async fn guarded(&self, pull: &Pull) -> Result<Option<String>, Stop> {
+        let seen = self.store.seen_pulls(self.client.repo()).await?;
+        let seen = seen.into_iter().find(|seen| {
+            seen.key.number == self.pull.number && seen.base_branch == pull.base.branch
+        });
+        let is_default = default_branch(pull) == Some(&pull.base.branch);
+        Ok(match seen {
+            Some(seen) => Some(seen.guarded),
+            None => is_default.then(|| pull.base.branch.clone()),
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod evaluate;
 mod heads;
 mod jobs;
 mod runner;
+mod seat;
 mod stop;
 
 pub use jobs::Jobs;

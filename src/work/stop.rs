@@ -20,6 +20,8 @@ pub(super) enum Stop {
     Store(#[from] StoreError),
     #[error("{0}")]
     MergePending(String),
+    #[error("another job publishes for the same head")]
+    HeadTaken,
 }
 
 impl From<GatherError> for Stop {
@@ -62,7 +64,8 @@ impl Stop {
                 ForgeError::Unauthorized(_) | ForgeError::Transient(_) | ForgeError::Malformed(_),
             )
             | Self::Store(_)
-            | Self::MergePending(_) => Duration::ZERO,
+            | Self::MergePending(_)
+            | Self::HeadTaken => Duration::ZERO,
         };
         Outcome::Retry { after, why }
     }

@@ -2,6 +2,7 @@
 
 mod kinds;
 mod laws;
+mod reads;
 mod rules;
 mod scene;
 mod sources;

@@ -122,6 +122,11 @@ impl Scene {
         self
     }
 
+    /// Whether the base tip has the file.
+    pub fn has(&self, path: &str) -> bool {
+        self.base.contains_key(path)
+    }
+
     /// The patch writes this file.
     pub fn change(self, path: &str, content: &str) -> Self {
         self.put(path, EntryKind::File, content)

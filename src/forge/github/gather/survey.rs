@@ -35,6 +35,13 @@ pub struct Survey {
     pub(super) objects: Objects,
 }
 
+impl Survey {
+    /// The base tip that the pull request is judged on.
+    pub fn base_tip(&self) -> &Sha {
+        &self.history.base.commit
+    }
+}
+
 pub(super) fn account(account: &wire::Account) -> kind::Account {
     kind::Account {
         login: account.login.clone(),
