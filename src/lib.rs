@@ -17,10 +17,11 @@
 //! - What could not be had is a value in the Snapshot, and never becomes a pass.
 //! - Contract files are read from the base branch, never from the patch.
 //! - Publishing repeats nothing: a retry finds what an earlier try left.
-//! - PURE rooms (`model`, `contract`, `config::repo`, `gate`, `digest`, `render`, `source`,
-//!   `publish::plan`) read no file, clock, environment or socket; a test keeps them so.
+//! - PURE rooms (`model`, `contract`, `config::repo`, `gate`, `digest`, `command`, `render`,
+//!   `source`, `publish::plan`) read no file, clock, environment or socket; a test keeps them so.
 
 pub mod cli;
+pub mod command;
 pub mod config;
 pub mod contract;
 pub mod demo;

@@ -5,6 +5,7 @@
 mod decision;
 mod ids;
 mod node_id;
+mod people;
 mod rules;
 mod snapshot;
 mod source;
@@ -12,5 +13,6 @@ mod source;
 pub use decision::*;
 pub use ids::*;
 pub use node_id::NodeId;
+pub use people::Permission;
 pub use snapshot::*;
 pub use source::*;

@@ -137,6 +137,7 @@ impl<'a> Publisher<'a> {
             status: CheckStatus::InProgress,
             conclusion: None,
             output: None,
+            actions: Vec::new(),
         };
         self.create(open, &request).await?;
         self.published.run = Run::Open {

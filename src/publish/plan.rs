@@ -6,7 +6,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{AuthorKind, CommentPolicy, Decision, Rule, Stats, Verdict};
-use crate::render::{self, CheckOutput};
+use crate::render::{self, Answer, CheckOutput};
 
 /// How a check-run ends (interfaces section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,8 +148,25 @@ pub fn fingerprint(decision: &Decision) -> String {
 /// What to write so that the forge shows `decision`. `draft`: the pull request is one, and a comment
 /// that does not exist yet waits.
 pub fn plan(previous: &Published, decision: &Decision, draft: bool) -> Vec<Action> {
+    plan_answering(previous, decision, draft, &[])
+}
+
+/// [`plan`] with answers that the one comment shows; for them a draft's comment does not wait.
+pub fn plan_answering(
+    previous: &Published,
+    decision: &Decision,
+    draft: bool,
+    answers: &[Answer],
+) -> Vec<Action> {
     let mut actions = plan_run(&previous.run, decision);
-    actions.extend(plan_comment(previous.comment.as_ref(), decision, draft));
+    let waits = draft && answers.is_empty();
+    let wanted = render::comment_with(decision, answers);
+    actions.extend(plan_comment(
+        previous.comment.as_ref(),
+        decision,
+        wanted,
+        waits,
+    ));
     actions
 }
 
@@ -178,11 +195,11 @@ fn plan_run(run: &Run, decision: &Decision) -> Vec<Action> {
 fn plan_comment(
     posted: Option<&PostedComment>,
     decision: &Decision,
-    draft: bool,
+    wanted: Option<String>,
+    waits: bool,
 ) -> Option<Action> {
-    let wanted = render::comment(decision);
     match (posted, wanted) {
-        (None, Some(body)) => (!draft).then_some(Action::CreateComment { body }),
+        (None, Some(body)) => (!waits).then_some(Action::CreateComment { body }),
         (None, None) => None,
         (Some(posted), Some(body)) if posted.minimized => Some(Action::ReplaceComment {
             body,

@@ -28,7 +28,7 @@ pub fn could_not_evaluate(reason: &str) -> CheckOutput {
         summary: format!(
             "The gate could not judge this patch, and it never passes by accident.\n\n\
              Reason: {}\n\n\
-             Push again, or close and reopen the pull request, to have it evaluated again.\n",
+             Press *Re-check*, or comment `/frostline recheck`, to have it evaluated again.\n",
             prose(reason, Place::Line)
         ),
         annotations: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::answers::{Answer, item as item_of};
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
 use super::summary::{listed, mend, place_of};
@@ -23,13 +24,19 @@ const PROPERTIES_SHOWN: usize = 10;
 
 /// The body of the one comment, hidden marker first; `None` when there is nothing to name.
 pub fn comment(decision: &Decision) -> Option<String> {
+    comment_with(decision, &[])
+}
+
+/// [`comment`] with answers to those who get no reply of their own; it exists for them alone too.
+pub fn comment_with(decision: &Decision, answers: &[Answer]) -> Option<String> {
     let names_something = binds(decision) && decision.findings.iter().any(is_named);
+    let judged = decision.verdict != Verdict::NotApplicable;
     let wanted = match decision.comments {
         CommentPolicy::Never => false,
-        CommentPolicy::Holes => names_something,
-        CommentPolicy::Always => decision.verdict != Verdict::NotApplicable,
+        CommentPolicy::Holes => names_something || (judged && !answers.is_empty()),
+        CommentPolicy::Always => judged,
     };
-    wanted.then(|| body(decision, names_something))
+    wanted.then(|| body(decision, names_something, answers))
 }
 
 /// The comment's body once everything that it named is resolved: one line.
@@ -52,7 +59,7 @@ fn is_named(finding: &Finding) -> bool {
     is_hole(finding) || matches!(finding.rule, Rule::LiveSetShrank | Rule::SensitiveFreeze)
 }
 
-fn body(decision: &Decision, names_something: bool) -> String {
+fn body(decision: &Decision, names_something: bool, answers: &[Answer]) -> String {
     let mut document = Document::new(MAX_COMMENT);
     document.push(COMMENT_MARKER);
     document.push("\n");
@@ -61,8 +68,22 @@ fn body(decision: &Decision, names_something: bool) -> String {
         document.paragraph(
             "Nothing is left to name: no hole, no shrunk live set, no sensitive freeze.",
         );
-        return document.finish();
+    } else {
+        named(&mut document, decision);
     }
+    document.rows(
+        &Frame {
+            head: "### Answers\n\n",
+            tail: "",
+            nouns: ("answer", "answers"),
+        },
+        100,
+        answers.iter().map(item_of),
+    );
+    document.finish()
+}
+
+fn named(document: &mut Document, decision: &Decision) {
     let of = |wanted: fn(&Finding) -> bool| -> Vec<&Finding> {
         decision.findings.iter().filter(|f| wanted(f)).collect()
     };
@@ -99,7 +120,6 @@ fn body(decision: &Decision, names_something: bool) -> String {
         90,
         sensitive,
     );
-    document.finish()
 }
 
 /// What the decision says of a path.

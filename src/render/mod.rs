@@ -4,6 +4,7 @@
 //! Invariant: size caps and escaping live here, in one place; nothing from a repository comes alive.
 
 mod about;
+mod answers;
 mod check;
 mod comment;
 mod document;
@@ -19,8 +20,9 @@ mod text;
 mod words;
 
 pub use about::{About, about};
+pub use answers::{Answer, explain, help, reply, reply_marker, status, told};
 pub use check::{check_run, could_not_evaluate};
-pub use comment::{COMMENT_MARKER, comment, comment_resolved};
+pub use comment::{COMMENT_MARKER, comment, comment_resolved, comment_with};
 pub use escape::visible;
 pub use for_agent::for_agent;
 pub use github::github;

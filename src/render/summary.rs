@@ -180,7 +180,8 @@ pub fn mend(finding: &Finding) -> String {
     }
 }
 
-fn finding_row(finding: &Finding) -> String {
+/// A finding as an item of a list, with how to mend it.
+pub fn finding_row(finding: &Finding) -> String {
     let mut row = format!("- **{}** `{}`", finding.effect, finding.rule);
     let at = place_of(finding, Place::Line);
     if !at.is_empty() {
@@ -259,7 +260,8 @@ fn write_set(document: &mut Document, decision: &Decision) {
     document.rows(&frame, 80, rows);
 }
 
-fn status_name(status: ChangeStatus) -> &'static str {
+/// What happened to a path.
+pub fn status_name(status: ChangeStatus) -> &'static str {
     match status {
         ChangeStatus::Added => "added",
         ChangeStatus::Removed => "removed",

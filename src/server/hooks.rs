@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::model::{DeliveryId, RepoName};
-use crate::store::{Delivery, Received, Task};
-use crate::webhook::{Event, PullEvent, delivery_id};
+use crate::store::{AskSource, AskedOf, Delivery, NewAsk, Received, RepoKey, Task};
+use crate::webhook::{Event, RerunEvent, delivery_id};
 
 use super::AppState;
 use super::body::{BODY_LIMIT, BodyError};
@@ -63,9 +63,9 @@ async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Res
         })?;
     let event = Event::parse(name, &verified)
         .map_err(|error| refuse(StatusCode::BAD_REQUEST, error.to_string()))?;
-    let Event::Pull(event) = event else {
+    if event == Event::NoUse {
         return Ok(StatusCode::NO_CONTENT.into_response());
-    };
+    }
     let id = one(headers, "x-github-delivery")
         .and_then(delivery_id)
         .ok_or_else(|| {
@@ -74,19 +74,71 @@ async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Res
                 "the header X-GitHub-Delivery is missing, or is no delivery id",
             )
         })?;
-    Ok(store(state, id, name, event).await)
+    Ok(store(state, delivery(id, name, event)).await)
 }
 
-async fn store(state: &AppState, id: DeliveryId, name: &str, event: PullEvent) -> Response {
-    let delivery = Delivery {
+/// What an event asks for.
+fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
+    let mut delivery = Delivery {
         id,
         event: name.to_owned(),
-        action: event.action.name().to_owned(),
-        tasks: vec![Task::Pull {
-            pull: event.pull,
-            head: event.head,
-        }],
+        action: String::new(),
+        tasks: Vec::new(),
+        ask: None,
     };
+    match event {
+        Event::Pull(event) => {
+            delivery.action = event.action.name().to_owned();
+            delivery.tasks.push(Task::Pull {
+                pull: event.pull,
+                head: event.head,
+            });
+        }
+        Event::Comment(event) => {
+            delivery.action = "created".to_owned();
+            delivery.tasks.push(Task::from(&event.pull));
+            let ask = NewAsk {
+                source: AskSource::Comment(event.comment),
+                actor: event.sender.login,
+                actor_id: event.sender.id,
+                created_at: Some(event.created_at),
+                lines: event.lines,
+            };
+            delivery.ask = Some((AskedOf::Pull(event.pull), ask));
+        }
+        Event::Review(event) => {
+            delivery.action = event.action.to_owned();
+            delivery.tasks.push(Task::from(&event.pull));
+        }
+        Event::Rerun(event) => rerun(&mut delivery, event),
+        Event::NoUse => {}
+    }
+    delivery
+}
+
+fn rerun(delivery: &mut Delivery, event: RerunEvent) {
+    event.action.clone_into(&mut delivery.action);
+    let repo = RepoKey {
+        installation: event.installation,
+        repo: event.repo,
+    };
+    if let Some(press) = event.button {
+        let ask = NewAsk {
+            source: AskSource::Button(delivery.id.clone()),
+            actor: press.sender.login,
+            actor_id: press.sender.id,
+            created_at: None,
+            lines: vec![press.line],
+        };
+        delivery.ask = Some((AskedOf::Evaluation(repo.clone(), press.evaluation), ask));
+    }
+    delivery.tasks.push(Task::Head {
+        repo,
+        head: event.head,
+    });
+}
+
+async fn store(state: &AppState, delivery: Delivery) -> Response {
     match state.store.receive(&delivery).await {
         Ok(received) => {
             tracing::info!(

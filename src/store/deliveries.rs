@@ -1,9 +1,12 @@
 //! Webhook deliveries, stored together with the jobs they ask for.
 
-use crate::model::{DeliveryId, RepoName, Sha};
+use sqlx::{Sqlite, Transaction};
 
+use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
+
+use super::cache::repo_key;
 use super::queue::{Coalesce, JobPayload};
-use super::{Store, StoreError, Task};
+use super::{NewAsk, RepoKey, Store, StoreError, Task};
 
 /// What is kept of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,16 @@ pub struct Delivery {
     pub action: String,
     /// What it asks for; at least one task, all of one installation.
     pub tasks: Vec<Task>,
+    /// What a person asks for with it.
+    pub ask: Option<(AskedOf, NewAsk)>,
+}
+
+/// The pull request that an ask is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskedOf {
+    Pull(PullKey),
+    /// The one whose evaluation this is.
+    Evaluation(RepoKey, String),
 }
 
 /// Whether the delivery's id was new.
@@ -69,8 +82,42 @@ impl Store {
             };
             self.enqueue_in(&mut tx, &payload, coalesce, now).await?;
         }
+        if let Some((of, ask)) = &delivery.ask
+            && let Some(pull) = pull_of(&mut tx, of).await?
+        {
+            let key = (&pull.repo, pull.number);
+            self.put_ask_in(&mut tx, key, ask, now).await?;
+            let payload = JobPayload {
+                task: Task::from(&pull),
+                delivery: Some(delivery.id.clone()),
+            };
+            self.enqueue_in(&mut tx, &payload, Coalesce::Keep, now)
+                .await?;
+        }
         tx.commit().await?;
         self.wake();
         Ok(received)
     }
+}
+
+/// `None`: the evaluation is not known here.
+async fn pull_of(
+    tx: &mut Transaction<'static, Sqlite>,
+    of: &AskedOf,
+) -> Result<Option<PullKey>, StoreError> {
+    let (repo, evaluation) = match of {
+        AskedOf::Pull(pull) => return Ok(Some(pull.clone())),
+        AskedOf::Evaluation(repo, evaluation) => (repo, evaluation),
+    };
+    let number: Option<i64> =
+        sqlx::query_scalar("SELECT pull FROM evaluation WHERE id = ?1 AND repository = ?2")
+            .bind(evaluation)
+            .bind(repo_key(&repo.repo))
+            .fetch_optional(&mut **tx)
+            .await?;
+    Ok(number.map(|number| PullKey {
+        installation: repo.installation,
+        repo: repo.repo.clone(),
+        number: PrNumber(number.cast_unsigned()),
+    }))
 }

@@ -5,6 +5,7 @@
 //! - One connection of a process writes, always under `BEGIN IMMEDIATE`; several processes may share
 //!   the file. Readers never wait for the writer (WAL).
 
+mod asks;
 mod cache;
 mod clock;
 mod deliveries;
@@ -25,9 +26,10 @@ use sqlx::sqlite::{
 use sqlx::{Sqlite, Transaction};
 use tokio::sync::Notify;
 
+pub use asks::{Ask, AskResult, AskSource, AskedLine, AskedOn, NewAsk};
 pub use cache::BlobFacts;
 pub use clock::{Clock, SystemClock};
-pub use deliveries::{Delivery, Received};
+pub use deliveries::{AskedOf, Delivery, Received};
 pub use heads::PullState;
 pub use published::{EndedEvaluation, OpenEvaluation, RunKey, StoredComment};
 pub use queue::{Lease, QueueCounts, QueueSettings};

@@ -1,10 +1,12 @@
 //! What an event asks for. Lenient: only the fields that are used are read, the rest may be anything.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::model::{DeliveryId, InstallationId, PrNumber, PullKey, RepoName, Sha};
 
 use super::Verified;
+use super::asks::{self, CommentEvent, RerunEvent, ReviewEvent};
 
 /// Actions of `pull_request` after which the pull request is judged anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,9 +15,25 @@ pub enum PullAction {
     Synchronize,
     Reopened,
     ReadyForReview,
+    /// Its base branch was changed.
+    Edited,
+    Labeled,
+    Unlabeled,
+    Closed,
 }
 
 impl PullAction {
+    const ALL: [Self; 8] = [
+        Self::Opened,
+        Self::Synchronize,
+        Self::Reopened,
+        Self::ReadyForReview,
+        Self::Edited,
+        Self::Labeled,
+        Self::Unlabeled,
+        Self::Closed,
+    ];
+
     /// The name in the payload's `action`.
     pub fn name(self) -> &'static str {
         match self {
@@ -23,18 +41,15 @@ impl PullAction {
             Self::Synchronize => "synchronize",
             Self::Reopened => "reopened",
             Self::ReadyForReview => "ready_for_review",
+            Self::Edited => "edited",
+            Self::Labeled => "labeled",
+            Self::Unlabeled => "unlabeled",
+            Self::Closed => "closed",
         }
     }
 
     fn of(name: &str) -> Option<Self> {
-        [
-            Self::Opened,
-            Self::Synchronize,
-            Self::Reopened,
-            Self::ReadyForReview,
-        ]
-        .into_iter()
-        .find(|action| action.name() == name)
+        Self::ALL.into_iter().find(|action| action.name() == name)
     }
 }
 
@@ -50,6 +65,9 @@ pub struct PullEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     Pull(PullEvent),
+    Comment(CommentEvent),
+    Review(ReviewEvent),
+    Rerun(RerunEvent),
     /// An event or action that asks for nothing (`ping` is one).
     NoUse,
 }
@@ -59,7 +77,7 @@ pub enum Event {
 pub enum EventError {
     #[error("the body is not JSON ({0}); set the webhook's content type to application/json")]
     NotJson(String),
-    #[error("the pull_request payload is not usable: {0}")]
+    #[error("the payload is not usable: {0}")]
     Payload(String),
 }
 
@@ -74,15 +92,22 @@ struct PullPayload {
     repository: Repository,
     installation: Option<Installation>,
     pull_request: PullRequest,
+    changes: Option<Changes>,
+}
+
+/// What `edited` changed: the base branch is named only when it was that.
+#[derive(Deserialize)]
+struct Changes {
+    base: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Repository {
+pub(super) struct Repository {
     full_name: String,
 }
 
 #[derive(Deserialize)]
-struct Installation {
+pub(super) struct Installation {
     id: u64,
 }
 
@@ -99,21 +124,37 @@ struct Head {
 impl Event {
     /// Reads a verified body; `name` is the value of `X-GitHub-Event`.
     pub fn parse(name: &str, body: &Verified) -> Result<Self, EventError> {
-        if name != "pull_request" {
+        if !USED.contains(&name) {
             // A wrong content type should show at the first delivery, which is a ping.
-            serde_json::from_slice::<serde::de::IgnoredAny>(body.bytes())
+            serde_json::from_slice::<IgnoredAny>(body.bytes())
                 .map_err(|error| EventError::NotJson(error.to_string()))?;
             return Ok(Self::NoUse);
         }
         let Action { action } = parse(body)?;
-        let Some(action) = action.as_deref().and_then(PullAction::of) else {
-            return Ok(Self::NoUse);
+        let action = action.as_deref().unwrap_or_default();
+        let event = match name {
+            "issue_comment" => asks::comment(action, body)?.map(Self::Comment),
+            "pull_request_review" => asks::review(action, body)?.map(Self::Review),
+            "check_run" | "check_suite" => asks::rerun(action, body)?.map(Self::Rerun),
+            _ => match PullAction::of(action) {
+                Some(action) => pull_event(action, parse(body)?)?.map(Self::Pull),
+                None => None,
+            },
         };
-        pull_event(action, parse(body)?).map(Self::Pull)
+        Ok(event.unwrap_or(Self::NoUse))
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {
+/// Events of which some actions are used: those that the App subscribes to.
+pub const USED: [&str; 5] = [
+    "pull_request",
+    "issue_comment",
+    "pull_request_review",
+    "check_run",
+    "check_suite",
+];
+
+pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {
     // Serde would take an array for a struct's fields in their order.
     if body.bytes().trim_ascii_start().first() == Some(&b'[') {
         return Err(EventError::Payload("it is not an object".to_owned()));
@@ -124,33 +165,49 @@ fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {
     })
 }
 
-fn pull_event(action: PullAction, payload: PullPayload) -> Result<PullEvent, EventError> {
-    let installation = payload.installation.ok_or_else(|| {
+/// Whose event it is.
+pub(super) fn origin(
+    repository: &Repository,
+    installation: Option<Installation>,
+) -> Result<(InstallationId, RepoName), EventError> {
+    let installation = installation.ok_or_else(|| {
         EventError::Payload(
             "it names no installation; deliver the events through the App's webhook, not through one \
              of the repository"
                 .to_owned(),
         )
     })?;
-    let repo: RepoName = payload
-        .repository
+    let repo = repository
         .full_name
         .parse()
         .map_err(|error: crate::model::IdError| EventError::Payload(error.to_string()))?;
-    // Both are kept in signed columns.
-    let positive = |what: &str, number: u64| {
-        if i64::try_from(number).is_ok_and(|n| n > 0) {
-            Ok(number)
-        } else {
-            Err(EventError::Payload(format!(
-                "{what} {number} is out of range"
-            )))
-        }
-    };
-    Ok(PullEvent {
+    let id = positive("installation id", installation.id)?;
+    Ok((InstallationId(id), repo))
+}
+
+/// A number that fits into the signed columns of the store.
+pub(super) fn positive(what: &str, number: u64) -> Result<u64, EventError> {
+    if i64::try_from(number).is_ok_and(|n| n > 0) {
+        Ok(number)
+    } else {
+        Err(EventError::Payload(format!(
+            "{what} {number} is out of range"
+        )))
+    }
+}
+
+fn pull_event(action: PullAction, payload: PullPayload) -> Result<Option<PullEvent>, EventError> {
+    let moved = payload
+        .changes
+        .is_some_and(|changes| changes.base.is_some());
+    if action == PullAction::Edited && !moved {
+        return Ok(None);
+    }
+    let (installation, repo) = origin(&payload.repository, payload.installation)?;
+    Ok(Some(PullEvent {
         action,
         pull: PullKey {
-            installation: InstallationId(positive("installation id", installation.id)?),
+            installation,
             repo,
             number: PrNumber(positive("number", payload.number)?),
         },
@@ -160,7 +217,7 @@ fn pull_event(action: PullAction, payload: PullPayload) -> Result<PullEvent, Eve
             .head
             .and_then(|head| head.sha)
             .and_then(|sha| sha.parse().ok()),
-    })
+    }))
 }
 
 /// The value of `X-GitHub-Delivery`, if it is one: at most 100 letters, digits, `-`, `_` and `.`.

@@ -3,8 +3,10 @@
 //! Invariant: nothing of a body is parsed before its signature was verified. Only [`Secrets::verify`]
 //! makes a [`Verified`], and only a [`Verified`] can be parsed.
 
+mod asks;
 mod event;
 mod signature;
 
-pub use event::{Event, EventError, PullAction, PullEvent, delivery_id};
+pub use asks::{CommentEvent, Press, RerunEvent, ReviewEvent, Sender};
+pub use event::{Event, EventError, PullAction, PullEvent, USED, delivery_id};
 pub use signature::{Secrets, SignatureError, Verified, sign};

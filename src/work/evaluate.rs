@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use chrono::Utc;
 
+use crate::forge::ForgeError;
 use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
@@ -18,6 +19,7 @@ use crate::publish::plan::{self, Run};
 use crate::store::{Lease, OpenEvaluation, Store};
 
 use super::Outcome;
+use super::commands::Commands;
 use super::seat::Seat;
 use super::stop::Stop;
 
@@ -37,7 +39,9 @@ pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Le
         started: Instant::now(),
     };
     let stop = match work.bring_up_to_date().await {
-        Ok(()) => return Outcome::Done,
+        Ok(None) => return Outcome::Done,
+        // The verdict stands; commands wait for their turn.
+        Ok(Some(stop)) => return stop.outcome(Utc::now()),
         Err(stop) => stop,
     };
     let outcome = stop.outcome(Utc::now());
@@ -64,37 +68,56 @@ struct Post<'a> {
 }
 
 impl<'a> Work<'a> {
-    async fn bring_up_to_date(&self) -> Result<(), Stop> {
+    /// Carries out commands, then judges. What keeps a command from being carried out keeps no verdict
+    /// back; it is given at the end.
+    async fn bring_up_to_date(&self) -> Result<Option<Stop>, Stop> {
         let pull = self.client.pull(self.pull.number).await?;
-        self.end_overtaken(&pull).await?;
+        let asked = match self.commands().run(&pull).await {
+            Err(stop @ Stop::Forge(ForgeError::RateLimited { .. })) => return Err(stop),
+            asked => asked.err(),
+        };
+        self.judge(&pull).await?;
+        Ok(asked)
+    }
+
+    fn commands(&self) -> Commands<'a> {
+        Commands {
+            client: self.client,
+            store: self.store,
+            number: self.pull.number,
+        }
+    }
+
+    async fn judge(&self, pull: &Pull) -> Result<(), Stop> {
+        self.end_overtaken(pull).await?;
         if pull.state != "open" {
             let (repo, number) = (self.client.repo(), self.pull.number);
             return Ok(self.store.forget_pull(repo, number).await?);
         }
         // "In progress" at once where it is known that there will be a check and by what name.
         let mut early = None;
-        if default_branch(&pull) == Some(pull.base.branch.as_str())
+        if default_branch(pull) == Some(pull.base.branch.as_str())
             && self.store.opted_in(self.client.repo()).await? == Some(true)
         {
-            early = Some(self.post(&pull, &pull.base.branch, true).await?);
+            early = Some(self.post(pull, &pull.base.branch, true).await?);
         }
         let gatherer = Gatherer {
             client: self.client,
             store: self.store,
         };
-        let survey = gatherer.survey(&pull).await?;
+        let survey = gatherer.survey(pull).await?;
         self.remember(&survey).await?;
         let base = survey.base_tip().clone();
         let mut post = match early {
             Some(post) => post,
             None => {
-                self.post(&pull, &survey.guard.branch, survey.opted_in)
+                self.post(pull, &survey.guard.branch, survey.opted_in)
                     .await?
             }
         };
         let nobody_asked = !survey.opted_in && survey.author.kind == AuthorKind::Person;
         if nobody_asked && !matches!(post.publisher.published().run, Run::Open { .. }) {
-            return self.settled(&pull, &base).await;
+            return self.settled(pull, &base).await;
         }
         let patience = if self.lease.attempt < ATTEMPTS_FOR_MERGE {
             Patience::Wait
@@ -102,12 +125,12 @@ impl<'a> Work<'a> {
             Patience::Settle
         };
         let now = self.store.now();
-        let snapshot = gatherer.snapshot(&pull, survey, now, patience).await?;
+        let snapshot = gatherer.snapshot(pull, survey, now, patience).await?;
         let decision = gate::decide(&snapshot);
         let current = self.client.pull(self.pull.number).await?;
-        if is_overtaken(&pull, &current) {
+        if is_overtaken(pull, &current) {
             if post.seat == Seat::Speaks {
-                let why = superseded(&pull, &current);
+                let why = superseded(pull, &current);
                 post.publisher.cancel(&why).await?;
             }
             self.store.enqueue(self.pull).await?;
@@ -115,7 +138,7 @@ impl<'a> Work<'a> {
         }
         self.publish(&mut post, snapshot, decision, current.draft)
             .await?;
-        self.settled(&pull, &base).await
+        self.settled(pull, &base).await
     }
 
     /// What is published for the pull request's head is up to date with this base tip.
@@ -166,7 +189,8 @@ impl<'a> Work<'a> {
             decision: &json,
             snapshot: snapshot.as_deref(),
         };
-        for action in plan::plan(post.publisher.published(), &decision, draft) {
+        let answers = self.commands().shown(&decision.head).await?;
+        for action in plan::plan_answering(post.publisher.published(), &decision, draft, &answers) {
             if post.seat == Seat::Speaks || !action.is_of_run() {
                 post.publisher.apply(&action, Some(record)).await?;
             }

@@ -3,6 +3,7 @@
 //! Level, not edge: a job means "bring this pull request up to date", or another [`Task`]. A handler reads the newest
 //! head itself, and repeats nothing that an earlier attempt left behind.
 
+mod commands;
 mod evaluate;
 mod heads;
 mod jobs;

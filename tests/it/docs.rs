@@ -226,6 +226,30 @@ fn command_line_md_holds_the_help_of_every_command() {
     );
 }
 
+/// `FROSTLINE_UPDATE_DOCS=1 cargo test --test it docs::` writes it anew.
+#[test]
+fn commands_md_holds_the_table_of_commands() {
+    const PAGE: &str = "docs/commands.md";
+    let text = read(PAGE);
+    let help = frostline::render::help();
+    let table = help.split("\n\n").next().expect("a table");
+    let (before, rest) = text.split_once("| command |").expect("a table");
+    let (_, after) = rest.split_once("\n\n").expect("more text");
+    let expected = format!("{before}{table}\n\n{after}");
+    if std::env::var_os("FROSTLINE_UPDATE_DOCS").is_some() {
+        std::fs::write(root().join(PAGE), &expected).expect("a written page");
+    } else {
+        assert!(
+            text == expected,
+            "{PAGE} is not what the code says; FROSTLINE_UPDATE_DOCS=1 writes it anew"
+        );
+    }
+    assert_eq!(
+        table.lines().count(),
+        frostline::command::COMMANDS.len() + 2
+    );
+}
+
 #[test]
 fn every_page_of_the_documentation_is_linked_from_the_readme() {
     let readme = read("README.md");

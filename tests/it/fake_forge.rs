@@ -602,9 +602,19 @@ async fn answers_are_as_the_forge_describes_them() {
         format!("/repos/{REPO}/commits/{head}/pulls"),
         run,
         comments,
-        comment,
+        comment.clone(),
     ] {
         assert_eq!(get(&forge, &key, &path).await.status, 200, "{path}");
+    }
+    let reactions = format!("{comment}/reactions");
+    for status in [201, 200] {
+        let answer = post(&forge, &key, &reactions, json!({ "content": "eyes" })).await;
+        assert_eq!(answer.status, status);
+    }
+    for role in ["read", "triage", "write", "maintain", "admin"] {
+        forge.set_role(REPO, "ann", Some(role)).unwrap();
+        let path = format!("/repos/{REPO}/collaborators/ann/permission");
+        assert_eq!(get(&forge, &key, &path).await.status, 200, "{role}");
     }
     let missing = format!("/repos/{REPO}/git/commits/{}", "0".repeat(40));
     assert_eq!(get(&forge, &key, &missing).await.status, 404);

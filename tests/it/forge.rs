@@ -378,6 +378,29 @@ fn the_manifest_asks_for_what_the_tokens_carry_and_gives_a_reason_for_each() {
             asked.push((name, level));
         }
     }
+    // For an event's delivery alone.
+    asked.retain(|right| *right != ("issues", "read"));
     asked.sort_unstable();
     assert_eq!(asked, frostline::forge::github::PERMISSIONS);
+}
+
+#[test]
+fn the_manifest_subscribes_to_every_event_of_use_and_gives_a_reason_for_each() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/app-manifest.yml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "default_events:")
+        .collect();
+    let mut events = Vec::new();
+    for pair in lines.windows(2) {
+        if let Some(event) = pair[1].trim().strip_prefix("- ") {
+            assert!(pair[0].trim().starts_with('#'), "{event} has no reason");
+            events.push(event);
+        }
+    }
+    events.sort_unstable();
+    let mut used = frostline::webhook::USED.to_vec();
+    used.sort_unstable();
+    assert_eq!(events, used);
 }

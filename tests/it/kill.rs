@@ -154,6 +154,28 @@ impl Scene {
         self.forge.pull_webhook(REPO, self.number, action).unwrap()
     }
 
+    /// A comment with a command.
+    fn command(&self, body: &str) -> Webhook {
+        self.forge.set_role(REPO, "ann", Some("write")).unwrap();
+        let comment = self.forge.add_comment(REPO, self.number, "ann", body);
+        self.forge
+            .comment_webhook(REPO, comment.unwrap(), "created")
+            .unwrap()
+    }
+
+    /// The command was carried out and answered, once.
+    fn assert_answered(&self, what: &str) {
+        let comments = self.forge.comments(REPO, self.number);
+        let asked: Vec<_> = comments.iter().filter(|c| c.author == "ann").collect();
+        assert_eq!(asked.len(), 1, "{what}");
+        let reactions = self.forge.reactions(REPO, asked[0].id);
+        assert_eq!(reactions, ["eyes", "rocket"], "{what}");
+        let replies = comments
+            .iter()
+            .filter(|c| c.body.contains("frostline:reply:"));
+        assert_eq!(replies.count(), 1, "{what}");
+    }
+
     fn wal(&self) -> PathBuf {
         self.folder.path().join("frostline.db-wal")
     }
@@ -191,7 +213,10 @@ impl Scene {
             .collect();
         assert_eq!(ends, [("completed", Some(conclusion))], "{what}");
         let comments = self.forge.comments(REPO, self.number);
-        let folded: Vec<_> = comments.iter().map(|c| c.minimized.as_deref()).collect();
+        let ours = comments
+            .iter()
+            .filter(|c| c.body.contains("frostline:comment:"));
+        let folded: Vec<_> = ours.map(|c| c.minimized.as_deref()).collect();
         assert_eq!(folded, [minimized], "{what}");
         self.forge.assert_clean();
     }
@@ -204,15 +229,19 @@ enum Act {
     Opened,
     /// The one that resolves everything: makes a check-run, edits the comment and folds it away.
     Resolved,
+    /// A command of somebody with write access: eyes, a reply, a rocket.
+    Asked,
 }
 
 /// Brings the scene to where the act begins.
 async fn before(act: Act) -> Scene {
     let scene = Scene::new().await;
-    if act == Act::Resolved {
+    if act != Act::Opened {
         let server = Server::start(scene.folder.path()).await;
         assert_eq!(scene.hook("opened").send(&server.url).await.unwrap(), 202);
         scene.idle().await;
+    }
+    if act == Act::Resolved {
         let changes = [("src/a.py", "a = 1\n"), ("src/b.py", "b = 2\n")];
         scene.forge.push(REPO, "x", changes, AGENT).unwrap();
     }
@@ -228,11 +257,11 @@ async fn killed(
 ) -> bool {
     let scene = before(act).await;
     let server = Server::start(scene.folder.path()).await;
-    let hook = scene.hook(if act == Act::Opened {
-        "opened"
-    } else {
-        "synchronize"
-    });
+    let hook = match act {
+        Act::Opened => scene.hook("opened"),
+        Act::Resolved => scene.hook("synchronize"),
+        Act::Asked => scene.command("/frostline status\n/frostline recheck"),
+    };
     let (tell, dead) = oneshot::channel();
     arm(&scene, &server, tell);
     let delivered = hook.send(&server.url).await;
@@ -251,6 +280,10 @@ async fn killed(
     match act {
         Act::Opened => scene.assert_published("failure", None, what),
         Act::Resolved => scene.assert_published("success", Some("RESOLVED"), what),
+        Act::Asked => {
+            scene.assert_published("failure", None, what);
+            scene.assert_answered(what);
+        }
     }
     struck
 }
@@ -261,6 +294,11 @@ async fn finished(scene: &Scene, act: Act) {
         let head = forge.head(REPO, scene.number).unwrap();
         let runs = forge.check_runs(REPO, &head);
         let comments = forge.comments(REPO, scene.number);
+        if act == Act::Asked {
+            let asked = comments.iter().find(|comment| comment.author == "ann");
+            let reactions = asked.map(|asked| forge.reactions(REPO, asked.id));
+            return reactions.is_some_and(|all| all.contains(&"rocket".to_owned()));
+        }
         let folded = comments.iter().any(|comment| comment.minimized.is_some());
         runs.iter().any(|run| run.status == "completed")
             && !comments.is_empty()
@@ -325,7 +363,7 @@ async fn killed_at_requests(act: Act, after: bool) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_before_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved] {
+    for act in [Act::Opened, Act::Resolved, Act::Asked] {
         let kills = killed_at_requests(act, false).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }
@@ -333,7 +371,7 @@ async fn killed_before_any_request_the_work_is_finished_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved] {
+    for act in [Act::Opened, Act::Resolved, Act::Asked] {
         let kills = killed_at_requests(act, true).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }

@@ -8,6 +8,7 @@ const PURE: &[&str] = &[
     "src/config/repo",
     "src/gate",
     "src/digest",
+    "src/command",
     "src/render",
     "src/source",
     "src/init",

@@ -83,6 +83,7 @@ impl Forge {
             pulls: Default::default(),
             check_runs: Vec::new(),
             comments: Vec::new(),
+            people: Default::default(),
             created_at: now,
         };
         state.repos.insert(full_name.to_lowercase(), repo);

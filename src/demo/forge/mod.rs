@@ -12,6 +12,7 @@ mod faults;
 mod git;
 mod key;
 mod model;
+mod people;
 mod reply;
 mod routes;
 mod server;
@@ -31,7 +32,7 @@ pub use build::NewPull;
 pub use faults::{Answer, Fault, Moment, Recorded};
 pub use git::{CommitInfo, FileChange, FileDiff, Signature};
 pub use key::AppKey;
-pub use model::{Access, CheckRun, Comment, Limits, Permissions, Pull};
+pub use model::{Access, CheckRun, Comment, Limits, Permissions, Pull, Reaction};
 pub use webhook::Webhook;
 
 use crate::model::Sha;

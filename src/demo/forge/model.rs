@@ -58,6 +58,26 @@ pub struct Repo {
     /// In the order in which they were created.
     pub check_runs: Vec<CheckRun>,
     pub comments: Vec<Comment>,
+    pub people: People,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Who may do what in a repository, and what people say of its pull requests.
+#[derive(Debug, Default)]
+pub struct People {
+    /// Roles by login: `read`, `triage`, `write`, `maintain`, `admin`. The owner has `admin`.
+    pub roles: BTreeMap<String, &'static str>,
+    pub reactions: Vec<Reaction>,
+}
+
+/// A reaction to a comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaction {
+    pub id: u64,
+    pub comment: u64,
+    pub author: String,
+    /// `eyes`, `rocket`, …
+    pub content: String,
     pub created_at: DateTime<Utc>,
 }
 

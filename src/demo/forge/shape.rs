@@ -5,7 +5,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use super::git::{CommitInfo, FileDiff, Signature};
-use super::model::{CheckRun, Comment, Permissions, Pull, Repo, State, User};
+use super::model::{CheckRun, Comment, Permissions, Pull, Reaction, Repo, State, User};
 use crate::model::Sha;
 
 /// Time in the API's form.
@@ -437,5 +437,31 @@ pub fn comment(state: &State, repo: &Repo, comment: &Comment) -> Value {
         "author_association": "NONE",
         "body": comment.body,
         "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
+    })
+}
+
+/// What an account may do, as the permission of a collaborator; maintain counts as write, triage as read.
+pub fn permission(base: &str, account: &User, role: &str) -> Value {
+    const ROLES: [&str; 5] = ["read", "triage", "write", "maintain", "admin"];
+    let rank = ROLES.iter().position(|known| *known == role);
+    let has = |least: usize| rank.is_some_and(|rank| rank >= least);
+    let mut described = user(base, account);
+    described["role_name"] = json!(role);
+    described["permissions"] = json!({
+        "pull": has(0), "triage": has(1), "push": has(2), "maintain": has(3), "admin": has(4),
+    });
+    let permission = match role {
+        "maintain" => "write",
+        "triage" => "read",
+        role => role,
+    };
+    json!({ "permission": permission, "role_name": role, "user": described })
+}
+
+pub fn reaction(base: &str, account: &User, reaction: &Reaction) -> Value {
+    json!({
+        "id": reaction.id, "node_id": node_id("Reaction", reaction.id),
+        "user": user(base, account), "content": reaction.content,
+        "created_at": time(reaction.created_at),
     })
 }

@@ -1,5 +1,6 @@
 //! One method for each request that is made.
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use http::Method;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -17,7 +18,7 @@ use super::wire::{
 const COMMENT_PAGES: usize = 50;
 
 /// Percent-encodes everything but unreserved characters, `/` too: a branch is one path segment.
-fn segment(text: &str) -> String {
+pub(super) fn segment(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
@@ -47,12 +48,12 @@ pub(super) struct Partial {
 }
 
 impl Client {
-    async fn read<T: DeserializeOwned>(&self, path: String) -> Result<T, ForgeError> {
+    pub(super) async fn read<T: DeserializeOwned>(&self, path: String) -> Result<T, ForgeError> {
         let call = Call::get(path);
         self.rest(&call).await?.json(&call)
     }
 
-    async fn write<T: DeserializeOwned>(
+    pub(super) async fn write<T: DeserializeOwned>(
         &self,
         method: Method,
         path: String,
@@ -177,13 +178,19 @@ impl Client {
         Ok(runs)
     }
 
-    /// The first comment of a pull request for which `is_it` holds, the oldest first.
+    /// The first comment of a pull request for which `is_it` holds, the oldest first; of those changed
+    /// `since` then.
     pub async fn find_comment(
         &self,
         number: PrNumber,
+        since: Option<DateTime<Utc>>,
         is_it: impl Fn(&Comment) -> bool,
     ) -> Result<Option<Comment>, ForgeError> {
-        let mut next = Some(self.path(&format!("/issues/{number}/comments?per_page=100")));
+        let since = since.map_or_else(String::new, |at| {
+            format!("&since={}", at.to_rfc3339_opts(SecondsFormat::Secs, true))
+        });
+        let first = format!("/issues/{number}/comments?per_page=100{since}");
+        let mut next = Some(self.path(&first));
         for _ in 0..COMMENT_PAGES {
             let Some(path) = next else { return Ok(None) };
             let call = Call::get(path);

@@ -14,6 +14,7 @@ mod client;
 mod endpoints;
 pub mod gather;
 mod patch;
+mod people;
 mod transport;
 mod wire;
 
@@ -21,4 +22,5 @@ pub use auth::{AppKey, PERMISSIONS};
 pub use blobs::{Fetched, Wanted, blob_id};
 pub use client::{App, AppSettings, Client, SettingsError};
 pub use patch::hunks;
+pub use people::Reaction;
 pub use wire::*;

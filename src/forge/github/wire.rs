@@ -195,6 +195,14 @@ pub struct OutputRequest {
     pub annotations: Vec<AnnotationRequest>,
 }
 
+/// A button on a check-run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ButtonRequest {
+    pub label: &'static str,
+    pub description: &'static str,
+    pub identifier: &'static str,
+}
+
 /// Body of POST check-runs and, without `name` and `head_sha`, of PATCH.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckRunRequest {
@@ -209,6 +217,8 @@ pub struct CheckRunRequest {
     pub conclusion: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputRequest>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ButtonRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

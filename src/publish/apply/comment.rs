@@ -72,7 +72,7 @@ impl Publisher<'_> {
         let bot = self.client.bot_login().await?;
         let found = self
             .client
-            .find_comment(self.key.pull, |comment| is_ours(comment, bot))
+            .find_comment(self.key.pull, None, |comment| is_ours(comment, bot))
             .await?;
         let comment = match found {
             Some(comment) if comment.body.as_deref() == Some(body) => comment,

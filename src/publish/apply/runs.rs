@@ -1,8 +1,9 @@
 //! Check-runs as the forge has them: what an earlier attempt left, and requests that change one.
 
+use crate::command::{Button, RECHECK_BUTTON};
 use crate::forge::ForgeError;
 use crate::forge::github::{
-    AnnotationRequest, CheckRun, CheckRunRequest, CheckStatus, Client, OutputRequest,
+    AnnotationRequest, ButtonRequest, CheckRun, CheckRunRequest, CheckStatus, Client, OutputRequest,
 };
 use crate::model::{PrNumber, RepoName};
 use crate::render::{Annotation, AnnotationLevel, CheckOutput};
@@ -94,6 +95,20 @@ pub(super) fn request(
             summary: output.summary.clone(),
             annotations: annotations.iter().map(annotation).collect(),
         }),
+        actions: buttons(conclusion),
+    }
+}
+
+/// A run that ended offers to be made again, unless another one took its place.
+fn buttons(conclusion: Option<Conclusion>) -> Vec<ButtonRequest> {
+    let button = |button: &Button| ButtonRequest {
+        label: button.label,
+        description: button.description,
+        identifier: button.row.name,
+    };
+    match conclusion {
+        None | Some(Conclusion::Cancelled) => Vec::new(),
+        Some(_) => vec![button(&RECHECK_BUTTON)],
     }
 }
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State as Extract};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::{Forge, In, Who, visible};
@@ -17,11 +18,18 @@ const WRITE: &[(&str, Access)] = &[("issues", Access::Write), ("pull_requests", 
 /// Characters of a body.
 const BODY_LIMIT: usize = 65_536;
 
+/// Only comments that were changed then or later.
+#[derive(serde::Deserialize)]
+pub struct Since {
+    since: Option<DateTime<Utc>>,
+}
+
 pub async fn list(
     Extract(forge): Forge,
     Extension(caller): Who,
     Path((owner, name, number)): In<u64>,
     Query(page): Query<Page>,
+    Query(since): Query<Since>,
 ) -> Result<Response, Refusal> {
     let state = forge.state();
     let repo = visible(&state, &caller, &owner, &name, READ)?;
@@ -31,17 +39,20 @@ pub async fn list(
     let all: Vec<&Comment> = repo
         .comments
         .iter()
-        .filter(|c| c.number == number)
+        .filter(|c| c.number == number && since.since.is_none_or(|at| c.updated_at >= at))
         .collect();
     let shown: Vec<Value> = page
         .cut(&all)
         .iter()
         .map(|comment| shape::comment(&state, repo, comment))
         .collect();
-    let url = format!(
+    let mut url = format!(
         "{}/repos/{}/issues/{number}/comments?per_page={}",
         state.base_url, repo.full_name, page.per_page
     );
+    if let Some(at) = since.since {
+        url.push_str(&format!("&since={}", shape::time(at)));
+    }
     Ok(paged(json!(shown), page.link(&url, all.len())))
 }
 

@@ -6,6 +6,7 @@ mod comments;
 mod compare;
 mod git;
 mod graphql;
+mod people;
 mod pulls;
 mod query;
 
@@ -20,7 +21,7 @@ use super::model::{Access, Repo, State};
 use super::reply::Refusal;
 use super::server::Shared;
 
-pub use pulls::pull_json;
+pub use pulls::{pull_json, repository_json};
 
 type Forge = Extract<Arc<Shared>>;
 type Who = Extension<Caller>;
@@ -69,6 +70,14 @@ fn repository() -> Router<Arc<Shared>> {
         .route(
             "/issues/comments/{comment_id}",
             patch(comments::update).get(comments::read),
+        )
+        .route(
+            "/issues/comments/{comment_id}/reactions",
+            post(people::react),
+        )
+        .route(
+            "/collaborators/{username}/permission",
+            get(people::permission),
         )
 }
 

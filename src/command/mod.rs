@@ -1,0 +1,25 @@
+//! Commands in comments: which there are, how they are written, and who may give them. PURE.
+//!
+//! Invariants: a command's name, arguments, rights and help stand in one table ([`COMMANDS`]); only
+//! [`authorize`] makes an [`Authorized`], and only an [`Authorized`] is carried out.
+
+mod grammar;
+mod rights;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use grammar::{MOST_LINES, Mistake, find, read};
+pub use rights::{Actor, Authorized, Denied, authorize};
+pub use table::{Button, COMMANDS, RECHECK_BUTTON, Row, Who, of_button};
+
+/// A command with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    Help,
+    Status,
+    /// A path or a node id, as it was written.
+    Explain(String),
+    Recheck,
+}

@@ -1,0 +1,123 @@
+//! The one table of commands: the grammar, the rights, the help text and the documentation read it. PURE.
+
+use super::Command;
+
+/// Who may give a command. Ordered: a later one is fewer people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    Anyone,
+    Reader,
+}
+
+impl Who {
+    /// For tables and refusals: "people with read access".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Anyone => "anyone who can comment",
+            Self::Reader => "people with read access",
+        }
+    }
+}
+
+/// A command that is offered.
+#[derive(Debug)]
+pub struct Row {
+    pub name: &'static str,
+    /// As usage lines show them; empty for none.
+    pub arguments: &'static str,
+    pub who: Who,
+    /// One sentence without a full stop.
+    pub help: &'static str,
+    /// The command with the rest of its line, trimmed; `None` when that is no argument of it.
+    pub(super) build: fn(&str) -> Option<Command>,
+}
+
+impl Row {
+    /// `/frostline explain PATH|NODEID`.
+    pub fn usage(&self) -> String {
+        let usage = format!("/frostline {} {}", self.name, self.arguments);
+        usage.trim_end().to_owned()
+    }
+}
+
+fn alone(arguments: &str, command: Command) -> Option<Command> {
+    arguments.is_empty().then_some(command)
+}
+
+pub static HELP: Row = Row {
+    name: "help",
+    arguments: "",
+    who: Who::Anyone,
+    help: "lists the commands",
+    build: |rest| alone(rest, Command::Help),
+};
+
+pub static STATUS: Row = Row {
+    name: "status",
+    arguments: "",
+    who: Who::Anyone,
+    help: "says how this pull request was judged, and by what",
+    build: |rest| alone(rest, Command::Status),
+};
+
+pub static EXPLAIN: Row = Row {
+    name: "explain",
+    arguments: "PATH|NODEID",
+    who: Who::Anyone,
+    help: "says what the decision rests on for a changed path, or for a property or freeze",
+    build: |rest| (!rest.is_empty()).then(|| Command::Explain(unquoted(rest).to_owned())),
+};
+
+pub static RECHECK: Row = Row {
+    name: "recheck",
+    arguments: "",
+    who: Who::Reader,
+    help: "evaluates again; where nothing changed, nothing new is published",
+    build: |rest| alone(rest, Command::Recheck),
+};
+
+/// Every command, in the order in which help lists them.
+pub static COMMANDS: [&Row; 4] = [&HELP, &STATUS, &EXPLAIN, &RECHECK];
+
+impl Command {
+    /// What the table says of it.
+    pub fn row(&self) -> &'static Row {
+        match self {
+            Self::Help => &HELP,
+            Self::Status => &STATUS,
+            Self::Explain(_) => &EXPLAIN,
+            Self::Recheck => &RECHECK,
+        }
+    }
+}
+
+/// A button on a check-run: the command of the same name, by whoever presses it.
+#[derive(Debug)]
+pub struct Button {
+    /// At most 20 characters.
+    pub label: &'static str,
+    /// At most 40 characters.
+    pub description: &'static str,
+    pub row: &'static Row,
+}
+
+/// What every finished check-run offers.
+pub static RECHECK_BUTTON: Button = Button {
+    label: "Re-check",
+    description: "Evaluate this commit again",
+    row: &RECHECK,
+};
+
+/// The command line that a pressed button stands for, by its identifier (the command's name).
+pub fn of_button(identifier: &str) -> Option<String> {
+    (identifier == RECHECK_BUTTON.row.name).then(|| RECHECK_BUTTON.row.usage())
+}
+
+/// People copy names with the backticks around them.
+fn unquoted(text: &str) -> &str {
+    let inner = text.strip_prefix('`').and_then(|t| t.strip_suffix('`'));
+    match inner {
+        Some(inner) if !inner.trim().is_empty() => inner.trim(),
+        _ => text,
+    }
+}

@@ -1,0 +1,149 @@
+use super::{Actor, COMMANDS, Command, MOST_LINES, Who, authorize, find, read};
+use crate::model::{Fact, Permission};
+
+fn all(body: &str) -> Vec<String> {
+    find(body)
+        .iter()
+        .enumerate()
+        .map(|(place, line)| match read(line, place) {
+            Ok(command) => format!("{command:?}"),
+            Err(mistake) => format!("mistake: {mistake}"),
+        })
+        .collect()
+}
+
+#[test]
+fn the_first_line_that_is_not_blank_is_the_command() {
+    assert_eq!(all("/frostline recheck"), ["Recheck"]);
+    assert_eq!(all("\r\n \r\n  /frostline\tstatus \r\nthanks"), ["Status"]);
+    assert_eq!(all("/frostline"), ["Help"]);
+    assert_eq!(
+        all("/frostline explain src/a b.rs "),
+        ["Explain(\"src/a b.rs\")"]
+    );
+    assert_eq!(
+        all("/frostline explain `tests/a.py::test_a[x]`"),
+        ["Explain(\"tests/a.py::test_a[x]\")"]
+    );
+    for none in [
+        "",
+        "please /frostline recheck",
+        "Hello\n/frostline recheck",
+        "/frostlines recheck",
+        "/frostline: recheck",
+        "/FROSTLINE recheck",
+        "@frostline recheck",
+    ] {
+        assert_eq!(find(none), [""; 0], "{none}");
+    }
+}
+
+#[test]
+fn code_quotes_and_html_comments_are_no_commands() {
+    for none in [
+        "```\n/frostline recheck\n```",
+        "~~~\n/frostline recheck\n~~~",
+        "    /frostline recheck",
+        "\t/frostline recheck",
+        "> /frostline recheck",
+        "<!--\n/frostline recheck\n-->",
+        "<!-- /frostline recheck -->",
+        "`/frostline recheck`",
+        "- /frostline recheck",
+        "<details>\n/frostline recheck\n</details>",
+    ] {
+        assert_eq!(find(none), [""; 0], "{none}");
+    }
+    // What opens on a command's line ends the commands.
+    assert_eq!(
+        all("/frostline status <!--\n/frostline recheck\n-->"),
+        ["Status"]
+    );
+    assert_eq!(
+        all("/frostline status\n```\n/frostline recheck\n```"),
+        ["Status"]
+    );
+}
+
+#[test]
+fn up_to_five_lines_are_commands_and_a_sixth_is_told() {
+    let body = "/frostline status\n\n/frostline recheck\nand\n/frostline help";
+    assert_eq!(all(body), ["Status", "Recheck"]);
+    let many = "/frostline status\n".repeat(9);
+    let read = all(&many);
+    assert_eq!(read.len(), MOST_LINES + 1);
+    assert!(read[..MOST_LINES].iter().all(|line| line == "Status"));
+    assert!(read[MOST_LINES].contains("at most 5"), "{read:?}");
+}
+
+#[test]
+fn a_mistake_says_what_was_meant() {
+    let told = |body: &str| all(body).remove(0);
+    assert!(told("/frostline rechek").contains("did you mean `recheck`?"));
+    assert!(told("/frostline HELP").contains("did you mean `help`?"));
+    assert!(told("/frostline dance").contains("`status`"));
+    assert!(told("/frostline recheck now").contains("write `/frostline recheck`"));
+    assert!(told("/frostline explain").contains("write `/frostline explain PATH|NODEID`"));
+    let long = format!("/frostline explain {}", "x".repeat(5_000));
+    assert!(find(&long)[0].len() < 1_100);
+    assert!(told(&long).contains("at most 1000 characters"));
+}
+
+#[test]
+fn every_row_builds_the_command_that_it_describes() {
+    for row in COMMANDS {
+        let line = row.usage().replace("PATH|NODEID", "src/a.rs");
+        let command = read(&line, 0).expect(row.name);
+        assert_eq!(command.row().name, row.name);
+    }
+}
+
+fn actor(permission: Fact<Permission>) -> Actor {
+    Actor {
+        login: "ann".to_owned(),
+        id: 7,
+        is_bot: false,
+        permission,
+    }
+}
+
+#[test]
+fn a_command_is_for_those_whom_the_table_names() {
+    for row in COMMANDS {
+        let line = row.usage().replace("PATH|NODEID", "src/a.rs");
+        let may = |actor: &Actor| authorize(read(&line, 0).expect(row.name), actor).is_ok();
+        let least = match row.who {
+            Who::Anyone => Permission::None,
+            Who::Reader => Permission::Read,
+        };
+        for permission in [
+            Permission::None,
+            Permission::Read,
+            Permission::Write,
+            Permission::Maintain,
+            Permission::Admin,
+        ] {
+            let actor = actor(Fact::Known(permission));
+            assert_eq!(
+                may(&actor),
+                permission >= least,
+                "{} {permission:?}",
+                row.name
+            );
+        }
+        let unknown = actor(Fact::Unavailable("403".to_owned()));
+        assert_eq!(may(&unknown), row.who == Who::Anyone, "{}", row.name);
+        let bot = Actor {
+            is_bot: true,
+            ..actor(Fact::Known(Permission::Admin))
+        };
+        assert!(!may(&bot), "{}", row.name);
+    }
+}
+
+#[test]
+fn who_is_refused_is_told_for_whom_the_command_is() {
+    let denied = authorize(Command::Recheck, &actor(Fact::Known(Permission::None)));
+    let denied = denied.map(|_| ()).expect_err("no right").to_string();
+    assert_eq!(denied, "`recheck` is for people with read access");
+}

@@ -1,0 +1,75 @@
+//! What people may do, and reactions to what they say.
+
+use axum::Json;
+use axum::extract::{Extension, State as Extract};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+use super::{Forge, In, METADATA, Who, visible};
+use crate::demo::forge::model::{Access, Reaction};
+use crate::demo::forge::reply::Refusal;
+use crate::demo::forge::shape;
+
+const REACT: &[(&str, Access)] = &[("issues", Access::Write), ("pull_requests", Access::Write)];
+
+const REACTIONS: &[&str] = &[
+    "+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes",
+];
+
+/// 201 for a new reaction, 200 for one that is there already.
+pub async fn react(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    axum::extract::Path((owner, name, comment)): In<u64>,
+    Json(body): Json<Value>,
+) -> Result<Response, Refusal> {
+    let mut state = forge.state();
+    let repo = visible(&state, &caller, &owner, &name, REACT)?;
+    if !repo.comments.iter().any(|known| known.id == comment) {
+        return Err(Refusal::not_found());
+    }
+    let full_name = repo.full_name.clone();
+    let content = body["content"].as_str().unwrap_or_default().to_owned();
+    if !REACTIONS.contains(&content.as_str()) {
+        return Err(Refusal::invalid(
+            "Reaction",
+            "content",
+            "is not included in the list",
+        ));
+    }
+    let bot = state.bot_login();
+    let author = state.user(&bot);
+    let (id, now, base) = (state.next_id(), state.now(), state.base_url.clone());
+    let repo = state.repo_mut(&full_name).ok_or_else(Refusal::not_found)?;
+    let known = repo.people.reactions.iter().find(|known| {
+        known.comment == comment && known.author == author.login && known.content == content
+    });
+    if let Some(known) = known {
+        return Ok(Json(shape::reaction(&base, &author, known)).into_response());
+    }
+    let reaction = Reaction {
+        id,
+        comment,
+        author: author.login.clone(),
+        content,
+        created_at: now,
+    };
+    repo.people.reactions.push(reaction.clone());
+    let answer = shape::reaction(&base, &author, &reaction);
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
+}
+
+pub async fn permission(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    axum::extract::Path((owner, name, login)): In<String>,
+) -> Result<Json<Value>, Refusal> {
+    let state = forge.state();
+    let repo = visible(&state, &caller, &owner, &name, METADATA)?;
+    let account = state.users.get(&login).ok_or_else(Refusal::not_found)?;
+    let role = repo.people.roles.get(&login).copied();
+    let role = role.or_else(|| (repo.owner() == login).then_some("admin"));
+    let role = role.ok_or_else(Refusal::not_found)?;
+    Ok(Json(shape::permission(&state.base_url, account, role)))
+}

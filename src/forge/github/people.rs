@@ -1,0 +1,85 @@
+//! Requests about people: what they may do, and how their comments are answered.
+
+use http::Method;
+use serde_json::json;
+
+use crate::forge::ForgeError;
+use crate::model::Permission;
+
+use super::client::Client;
+use super::endpoints::segment;
+
+/// A reaction to a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Seen.
+    Eyes,
+    /// Done.
+    Rocket,
+    /// Not done.
+    Confused,
+}
+
+impl Reaction {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Eyes => "eyes",
+            Self::Rocket => "rocket",
+            Self::Confused => "confused",
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Collaborator {
+    /// admin, write, read, none: maintain counts as write, triage as read.
+    permission: String,
+    #[serde(default)]
+    role_name: String,
+    user: Option<User>,
+}
+
+#[derive(serde::Deserialize)]
+struct User {
+    permissions: Option<Flags>,
+}
+
+/// What a role allows, whatever it is called.
+#[derive(serde::Deserialize)]
+struct Flags {
+    #[serde(default)]
+    maintain: bool,
+}
+
+impl Client {
+    /// Reacts to a comment of a conversation; the same reaction twice is one.
+    pub async fn react(&self, comment: u64, reaction: Reaction) -> Result<(), ForgeError> {
+        let path = self.path(&format!("/issues/comments/{comment}/reactions"));
+        let body = json!({"content": reaction.name()});
+        let _: serde::de::IgnoredAny = self.write(Method::POST, path, body).await?;
+        Ok(())
+    }
+
+    /// What an account may do in the repository now.
+    pub async fn permission(&self, login: &str) -> Result<Permission, ForgeError> {
+        let path = self.path(&format!("/collaborators/{}/permission", segment(login)));
+        let answer: Collaborator = match self.read(path).await {
+            Ok(answer) => answer,
+            // No collaborator, or no such account.
+            Err(ForgeError::NotFound(_)) => return Ok(Permission::None),
+            Err(error) => return Err(error),
+        };
+        let maintains = answer.role_name == "maintain"
+            || answer
+                .user
+                .and_then(|user| user.permissions)
+                .is_some_and(|flags| flags.maintain);
+        Ok(match answer.permission.as_str() {
+            "admin" => Permission::Admin,
+            "write" if maintains => Permission::Maintain,
+            "write" => Permission::Write,
+            "read" => Permission::Read,
+            _ => Permission::None,
+        })
+    }
+}
