@@ -86,6 +86,11 @@ impl Plan {
         self.classes.classify(path)
     }
 
+    /// Whether a path is named like a test of some framework.
+    pub fn is_named_like_a_test(&self, path: &str) -> bool {
+        self.classes.is_named_like_a_test(path)
+    }
+
     /// Every property that a readable map lists.
     pub fn listed_properties(&self) -> BTreeSet<&NodeId> {
         let rules = self.reading.map.readable().flat_map(|map| &map.rules);

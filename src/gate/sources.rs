@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Entry, FileDigest, NodeId, Only, PropertyFact, Sha, SourceFacts, Sources,
-    TestFileFact,
+    Change, Class, Entry, FileDigest, Import, NodeId, Only, PropertyFact, Sha, SourceFacts,
+    Sources, TestFileFact,
 };
 use crate::source::{self, Files, Language};
 use tree::Tree;
@@ -84,8 +84,13 @@ pub struct Survey<'a, F> {
     /// What [`Survey::follow`] came to from the files of the listed properties.
     reached: BTreeSet<String>,
     shapes: OnceCell<HashMap<FileDigest, String>>,
-    /// The write-set holds a file that a test may import.
-    looks_for_needs: bool,
+    /// Files of the write-set that a test may import.
+    support: Vec<&'a str>,
+    /// Those that it may load by a path that nobody can read: without what is named like a test, which
+    /// agents add with most patches.
+    loadable: Vec<&'a str>,
+    /// A file that a listed property needs loads code by something that no path can be read from.
+    loads_anything: bool,
 }
 
 impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
@@ -105,10 +110,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         }
         let by_path = changes.iter().enumerate();
         let by_path = by_path.map(|(at, change)| (change.path.as_str(), at));
-        let looks_for_needs = changes
-            .iter()
-            .zip(&classes)
-            .any(|(change, class)| is_support(*class, &change.path));
+        let support = changes.iter().zip(&classes);
+        let support = support.filter(|(change, class)| is_support(**class, &change.path));
+        let support: Vec<&str> = support.map(|(change, _)| change.path.as_str()).collect();
+        let loadable = support.iter().copied();
+        let loadable = loadable.filter(|path| !plan.is_named_like_a_test(path));
         Self {
             plan,
             changes,
@@ -122,7 +128,9 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             needs: BTreeMap::new(),
             reached: BTreeSet::new(),
             shapes: OnceCell::new(),
-            looks_for_needs,
+            loadable: loadable.collect(),
+            support,
+            loads_anything: false,
         }
     }
 
@@ -144,7 +152,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 wanted.extend(self.base(&change.path));
             }
         }
-        if self.looks_for_needs {
+        if !self.support.is_empty() {
             wanted.extend(self.follow());
         }
         let mut seen = HashSet::new();
@@ -158,6 +166,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         let files = self.property_files();
         let mut seen: BTreeSet<String> = files.into_iter().map(str::to_owned).collect();
         let mut open: Vec<String> = seen.iter().cloned().collect();
+        let mut all_seen = false;
         while let Some(path) = open.pop() {
             let Some(source) = self.merged(&path) else {
                 continue;
@@ -170,20 +179,32 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
                 let mut needed = read.whole().map_or_else(Vec::new, |facts| {
                     source::needs(source.language, &path, facts, &self.tree)
                 });
-                needed.extend(
-                    read.whole()
-                        .into_iter()
-                        .flat_map(|facts| self.namesakes(source.language, facts)),
-                );
+                if let Some(facts) = read.whole() {
+                    needed.extend(self.namesakes(source.language, facts));
+                    // One stands for all, lest this be files times files.
+                    let mut changed = self.loadable.iter().filter(|file| **file != path);
+                    if loads_anything(facts)
+                        && let Some(file) = changed.next()
+                    {
+                        needed.push((*file).to_owned());
+                        self.loads_anything = true;
+                    }
+                }
                 if source.language == Language::Python {
                     needed.extend(conftests(&path).filter(|file| self.tree.is_file(file)));
                 }
                 needed.retain(|file| is_support(self.plan.class(file), file));
                 self.needs.insert(path.clone(), needed);
             }
-            for needed in &self.needs[&path] {
-                if seen.insert(needed.clone()) {
-                    open.push(needed.clone());
+            let all: &[&str] = match self.loads_anything && !std::mem::replace(&mut all_seen, true)
+            {
+                true => &self.loadable,
+                false => &[],
+            };
+            let needed = self.needs[&path].iter().map(String::as_str);
+            for needed in needed.chain(all.iter().copied()) {
+                if seen.insert(needed.to_owned()) {
+                    open.push(needed.to_owned());
                 }
             }
         }
@@ -394,6 +415,12 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             seeds: seeds.into_iter().collect(),
         }
     }
+}
+
+/// The text loads code by something that no path can be read from: it may need every changed file.
+fn loads_anything(facts: &SourceFacts) -> bool {
+    let mut imports = facts.imports.iter();
+    imports.any(|import| import.target == Import::ANYTHING)
 }
 
 /// Where pytest looks for a `conftest.py` that a test file gets without naming it.

@@ -126,6 +126,11 @@ pub struct Import {
     pub line: u32,
 }
 
+impl Import {
+    /// The target where the text loads code by something that no path can be read from.
+    pub const ANYTHING: &str = "*";
+}
+
 /// What a Snapshot keeps of the sources: the listed properties, and the test files of the write-set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sources {

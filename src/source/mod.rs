@@ -28,7 +28,7 @@ use items::Facts;
 use syntax::Syntax;
 
 /// Changed when [`read`] would say something else of the same bytes; part of cache keys.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes of the largest text that is worth reading; the caller refuses more.
 pub const LARGEST: usize = 1024 * 1024;

@@ -139,6 +139,30 @@ fn a_module_found_by_a_path_that_is_set_when_it_runs_is_needed_too() {
     assert_eq!(state_of(&decision, ROUNDTRIP).0, PropertyState::Local);
 }
 
+#[test]
+fn a_property_that_loads_code_by_a_path_nobody_can_read_needs_every_changed_helper() {
+    let loads = [
+        "import importlib.util\nspec = importlib.util.spec_from_file_location('o', PATH)\n",
+        "import importlib\noracle = importlib.import_module('or' + 'acle')\n",
+        "import runpy\nok = runpy.run_path('tests/support/oracle.py')['ok']\n",
+        "exec(open('tests/support/oracle.py').read())\n",
+        "pytest_plugins = ['tests.' + name for name in NAMES]\n",
+    ];
+    for load in loads {
+        let text = format!("{load}\ndef test_roundtrip(): ...\n");
+        let scene = || guarded_by(&text).on_both("tests/support/oracle.py", "x = 1\n");
+        scene().expect(Verdict::Pass);
+        let decision = scene()
+            .change("tests/support/oracle.py", "x = 2\n")
+            .expect(Verdict::Refuse);
+        assert_eq!(
+            state_of(&decision, ROUNDTRIP).0,
+            PropertyState::Local,
+            "{load}"
+        );
+    }
+}
+
 fn inline(production: &str, helper: &str, test: &str) -> String {
     format!(
         "pub fn parse() -> u8 {{ {production} }}\n\n#[cfg(test)]\nmod tests {{\n    use super::*;\n\

@@ -380,6 +380,7 @@ fn imports(syntax: &Syntax<'_>) -> Vec<Import> {
                 found.extend(
                     strings.map(|part| import(syntax, part, syntax.text(part), Vec::new())),
                 );
+                found.extend(computed(syntax, id).then(|| anything(syntax, id)));
             }
             "call" => found.extend(called_import(syntax, id)),
             _ => {}
@@ -388,7 +389,42 @@ fn imports(syntax: &Syntax<'_>) -> Vec<Import> {
     found
 }
 
-/// `importlib.import_module("a.b")`, `pytest.importorskip("a.b")`, `__import__("a.b")`.
+/// A list of module names that is not written out.
+fn computed(syntax: &Syntax<'_>, assignment: Id) -> bool {
+    let Some(value) = syntax.child(assignment, "right") else {
+        return true;
+    };
+    let mut parts = std::iter::once(value).chain(syntax.below(value));
+    parts.any(|part| {
+        matches!(
+            syntax.kind(part),
+            "identifier" | "call" | "interpolation" | "binary_operator" | "concatenated_string"
+        )
+    })
+}
+
+fn anything(syntax: &Syntax<'_>, at: Id) -> Import {
+    import(syntax, at, Import::ANYTHING, Vec::new())
+}
+
+/// Functions that run or load code from a file, whatever their arguments are.
+const LOADERS: &[&str] = &[
+    "exec",
+    "execfile",
+    "exec_module",
+    "find_spec",
+    "load_module",
+    "load_source",
+    "run_module",
+    "run_path",
+    "spec_from_file_location",
+    "spec_from_loader",
+    "SourceFileLoader",
+    "SourcelessFileLoader",
+];
+
+/// `importlib.import_module("a.b")`, `pytest.importorskip("a.b")`, `__import__("a.b")`; anything when the
+/// name is computed.
 fn called_import(syntax: &Syntax<'_>, call: Id) -> Option<Import> {
     let function = syntax.child(call, "function")?;
     let name = match syntax.kind(function) {
@@ -396,14 +432,22 @@ fn called_import(syntax: &Syntax<'_>, call: Id) -> Option<Import> {
         "identifier" => function,
         _ => return None,
     };
+    if LOADERS.contains(&syntax.text(name)) {
+        return Some(anything(syntax, call));
+    }
     let loads = matches!(
         syntax.text(name),
         "import_module" | "importorskip" | "__import__" | "register_assert_rewrite"
     );
     loads.then_some(())?;
     let argument = syntax.first_part(syntax.child(call, "arguments")?)?;
-    let content = syntax.child_of_kind(argument, "string_content")?;
-    Some(import(syntax, call, syntax.text(content), Vec::new()))
+    let plain = syntax.kind(argument) == "string"
+        && syntax.child_of_kind(argument, "interpolation").is_none();
+    let content = syntax.child_of_kind(argument, "string_content");
+    Some(match content.filter(|_| plain) {
+        Some(content) => import(syntax, call, syntax.text(content), Vec::new()),
+        None => anything(syntax, call),
+    })
 }
 
 fn named<'t>(syntax: &Syntax<'t>, statement: Id) -> Vec<&'t str> {

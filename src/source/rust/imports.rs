@@ -48,8 +48,15 @@ pub(super) fn imports(
             path.push(name.to_owned());
             add(format!("mod {}", path.join("::")), None, member.unit.line);
             for own in &member.attributes {
-                if let (true, Some(path)) = (own.is("path"), own.string()) {
-                    add(format!("\"{path}\""), None, own.line);
+                match own.string() {
+                    // Inside an inline module the directory is another than this file's.
+                    Some(path) if own.is("path") && level.names.is_empty() => {
+                        add(format!("\"{path}\""), None, own.line);
+                    }
+                    _ if own.is("path") || own.is("cfg_attr") && own.mentions("path") => {
+                        add(Import::ANYTHING.to_owned(), None, own.line);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -62,8 +69,8 @@ pub(super) fn imports(
                 }
             }
             "macro_invocation" => {
-                if let Some(path) = included(syntax, id) {
-                    add(format!("\"{path}\""), None, syntax.line(id));
+                if let Some(target) = included(syntax, id) {
+                    add(target, None, syntax.line(id));
                 }
             }
             _ => {}
@@ -95,15 +102,20 @@ fn merge(found: BTreeMap<(String, Option<String>), u32>) -> Vec<Import> {
     imports
 }
 
-/// `include!("…")` and its likes.
-fn included<'t>(syntax: &Syntax<'t>, id: Id) -> Option<&'t str> {
+/// `include!("…")` and its likes; anything when the path is computed.
+fn included(syntax: &Syntax<'_>, id: Id) -> Option<String> {
     let name = syntax.text(syntax.child(id, "macro")?);
+    let name = name.rsplit("::").next()?.trim();
     matches!(name, "include" | "include_str" | "include_bytes").then_some(())?;
     let tree = syntax.child_of_kind(id, "token_tree")?;
-    let literal = syntax.child_of_kind(tree, "string_literal")?;
-    syntax
-        .child_of_kind(literal, "string_content")
-        .map(|content| syntax.text(content))
+    let literal = syntax
+        .first_part(tree)
+        .filter(|part| syntax.kind(*part) == "string_literal");
+    let content = literal.and_then(|literal| syntax.child_of_kind(literal, "string_content"));
+    Some(match content {
+        Some(content) => format!("\"{}\"", syntax.text(content)),
+        None => Import::ANYTHING.to_owned(),
+    })
 }
 
 /// The leaves of a `use`: what they are taken from, and their name unless it is `*`.

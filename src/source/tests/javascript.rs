@@ -293,6 +293,6 @@ it('a', () => { require(name); });
         .collect();
     assert_eq!(
         found,
-        ["./a", "../b.js", "c", "./lazy", "./mocked", "./effect"]
+        ["./a", "../b.js", "c", "./lazy", "./mocked", "./effect", "*"]
     );
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::model::Import;
 
 struct Tree(BTreeSet<String>);
 
@@ -36,6 +37,61 @@ fn needed(path: &str, text: &str, tree: &[&str]) -> Vec<String> {
     let mut all = tree.to_vec();
     all.push(path);
     needs(language, path, &facts(language, text), &Tree::of(&all))
+}
+
+#[test]
+fn what_loads_code_by_a_path_that_cannot_be_read_says_so() {
+    let loads_anything = |path: &str, text: &str| {
+        let language = Language::of_path(path).expect("a language");
+        let imports = facts(language, text).imports;
+        imports
+            .iter()
+            .any(|import| import.target == Import::ANYTHING)
+    };
+    for (path, text) in [
+        ("a.py", "runpy.run_path(x)\n"),
+        ("a.py", "exec(compile(t, p, 'exec'))\n"),
+        ("a.py", "def f():\n    return __import__(name)\n"),
+        ("a.py", "m = importlib.import_module(f'a.{b}')\n"),
+        ("a.py", "pytest_plugins = PLUGINS\n"),
+        (
+            "a.py",
+            "importlib.machinery.SourceFileLoader('a', p).load_module()\n",
+        ),
+        ("a.js", "const load = createRequire(import.meta.url);\n"),
+        ("a.js", "const x = require(path.join(__dirname, 'x'));\n"),
+        ("a.ts", "const x = await import(`./${name}`);\n"),
+        ("a.ts", "const all = import.meta.glob('./*.ts');\n"),
+        ("a.js", "new Worker(new URL('./w.js', import.meta.url));\n"),
+        ("a.js", "vm.runInNewContext(text);\n"),
+        ("a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/x.rs\"));\n"),
+        (
+            "a.rs",
+            "#[cfg_attr(test, path = \"x.rs\")]\nmod x;\nuse x::y;\n",
+        ),
+        (
+            "a.rs",
+            "mod a { #[path = \"x.rs\"]\nmod x; pub use x::y; }\n",
+        ),
+    ] {
+        assert!(loads_anything(path, text), "{text}");
+    }
+    for (path, text) in [
+        ("a.py", "import a\nb = importlib.import_module('a.b')\n"),
+        ("a.py", "pytest_plugins = ['a', \"b\"]\n"),
+        ("a.py", "re.compile('x').find('exec(1)')\n"),
+        (
+            "a.js",
+            "require('./x'); import('./y'); require.resolve(z);\n",
+        ),
+        ("a.js", "const s = import.meta.url;\n"),
+        (
+            "a.rs",
+            "include!(\"x.rs\");\n#[path = \"y.rs\"]\nmod y;\nuse y::z;\n",
+        ),
+    ] {
+        assert!(!loads_anything(path, text), "{text}");
+    }
 }
 
 #[test]
