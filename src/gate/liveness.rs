@@ -1,5 +1,8 @@
 //! Does a listed property count? (protocol section 1, "live property"). PURE.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::case::Case;
 use super::frozen::FrozenRows;
 use super::sources::conftests;
@@ -14,6 +17,8 @@ pub struct Liveness<'a> {
     pub frozen: FrozenRows<'a>,
     /// Look at the tree as it will be after the merge: nothing is local then.
     after_merge: bool,
+    /// Many rules list the same property.
+    known: RefCell<HashMap<NodeId, ListedProperty>>,
 }
 
 impl<'a> Liveness<'a> {
@@ -23,6 +28,7 @@ impl<'a> Liveness<'a> {
             tree,
             frozen,
             after_merge: false,
+            known: RefCell::default(),
         }
     }
 
@@ -30,18 +36,25 @@ impl<'a> Liveness<'a> {
     pub fn after_merge(self) -> Self {
         Self {
             after_merge: true,
+            known: RefCell::default(),
             ..self
         }
     }
 
     /// State and reason of one listed property.
     pub fn of(&self, property: &NodeId) -> ListedProperty {
+        if let Some(known) = self.known.borrow().get(property) {
+            return known.clone();
+        }
         let (state, why) = self.state(property);
-        ListedProperty {
+        let found = ListedProperty {
             nodeid: property.to_string(),
             state,
             why,
-        }
+        };
+        let mut known = self.known.borrow_mut();
+        known.insert(property.clone(), found.clone());
+        found
     }
 
     fn state(&self, property: &NodeId) -> (PropertyState, String) {
