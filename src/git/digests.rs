@@ -32,11 +32,15 @@ pub(super) fn of(
             None => unseen.push(id),
         }
     }
-    let found = parallel::map(repo, &in_pack_order(repo, unseen), |repo, (object, id)| {
-        (*id, read(repo, *object))
-    });
+    let object = |id: &&Sha| ObjectId::Sha1(id.to_bytes());
+    let found = parallel::map_blobs(
+        repo,
+        &unseen,
+        |id| Some(object(id)),
+        |repo, id| read(repo, object(id)),
+    );
     let (mut hashed, mut bytes) = (0, 0);
-    for (id, result) in found {
+    for (id, result) in unseen.into_iter().zip(found) {
         let fact = match result {
             Ok((digest, size)) => {
                 hashed += 1;
@@ -49,27 +53,6 @@ pub(super) fn of(
         digests.insert(id.clone(), fact);
     }
     (digests, stats(fixtures.len(), hashed, bytes))
-}
-
-/// Sorted by where they lie in their packs, so that a delta's base was just read.
-fn in_pack_order<'a>(repo: &gix::Repository, ids: Vec<&'a Sha>) -> Vec<(ObjectId, &'a Sha)> {
-    use gix::odb::pack::Find as _;
-    let mut placed: Vec<_> = ids
-        .into_iter()
-        .map(|id| (ObjectId::Sha1(id.to_bytes()), id))
-        .collect();
-    // Locations stand only while packs stay in place; asking for them otherwise is a panic.
-    let mut objects = repo.objects.clone();
-    objects.prevent_pack_unload();
-    let mut buffer = Vec::new();
-    placed.sort_by_cached_key(|(object, _)| {
-        objects
-            .location_by_oid(object, &mut buffer)
-            .ok()
-            .flatten()
-            .map(|at| (at.pack_id, at.pack_offset))
-    });
-    placed
 }
 
 /// Digest and size of a blob, or why it could not be had.

@@ -134,9 +134,12 @@ impl Files {
         id: impl Fn(&T) -> &Sha + Sync,
         work: impl Fn(&T, &[u8]) -> R + Sync,
     ) -> Vec<Result<R, GitError>> {
-        parallel::map(&self.repo, items, |repo, item| {
-            Ok(work(item, &bytes_of(repo, id(item))?))
-        })
+        parallel::map_blobs(
+            &self.repo,
+            items,
+            |item| Some(ObjectId::Sha1(id(item).to_bytes())),
+            |repo, item| Ok(work(item, &bytes_of(repo, id(item))?)),
+        )
     }
 
     /// The bytes of a blob.

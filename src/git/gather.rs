@@ -14,7 +14,7 @@ use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
 use super::{contract, digests, fixtures, history, open, sources, work_tree};
 use crate::gate::facts;
-use crate::model::{Author, Decision, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
+use crate::model::{Author, Change, Decision, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
 
 /// Objects kept in memory while gathering; bytes.
 const TREE_CACHE: usize = 16 * 1024 * 1024;
@@ -103,9 +103,22 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         None => None,
     };
     let listed = listing.as_ref().map(Listing::listed);
-    let mut write_set = if bases.is_empty() {
-        Fact::Unavailable("base and head have no merge base".to_owned())
-    } else {
+    let fixtures = match (&merged, &listing) {
+        (Fact::Known(tree), Some(listing)) => Fact::Known(fixtures::list(
+            &repo,
+            *tree,
+            listing,
+            &plan.fixture_roots(),
+        )?),
+        _ => not_known(&merged),
+    };
+    let known = fixtures.known().map_or(&[][..], Vec::as_slice);
+    let own = repo.clone();
+    let write_set = || -> Result<_, GitError> {
+        if bases.is_empty() {
+            let why = "base and head have no merge base";
+            return Ok(Fact::Unavailable(why.to_owned()));
+        }
         let write_set = WriteSet {
             repo: &repo,
             plan: &plan,
@@ -118,18 +131,9 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         if let Some(listed) = &listed {
             plan.note_collisions(&mut changes, listed);
         }
-        Fact::Known(changes)
+        Ok(Fact::Known(changes))
     };
-    let fixtures = match (&merged, &listing) {
-        (Fact::Known(tree), Some(listing)) => Fact::Known(fixtures::list(
-            &repo,
-            *tree,
-            listing,
-            &plan.fixture_roots(),
-        )?),
-        _ => not_known(&merged),
-    };
-    let sources = match (&mut write_set, &merged_files, &listed) {
+    let sources = |write_set: &mut Fact<Vec<Change>>| match (write_set, &merged_files, &listed) {
         (Fact::Known(changes), Some(merged), Some(listed)) => {
             let answers = sources::survey(&repo, &plan, changes, merged, listed, request.cache);
             answers.note(changes);
@@ -137,10 +141,25 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         }
         _ => not_known(&merged),
     };
-    let mut cache = Cache::open(&repo, request.cache);
-    let known = fixtures.known().map_or(&[][..], Vec::as_slice);
-    let (digests, mut stats) = digests::of(&repo, known, &mut cache);
-    cache.save();
+    // The digests hang on nothing that is looked up meanwhile.
+    let ((digests, mut stats), looked_up) = std::thread::scope(|scope| {
+        let digests = scope.spawn(move || {
+            let mut cache = Cache::open(&own, request.cache);
+            let found = digests::of(&own, known, &mut cache);
+            cache.save();
+            found
+        });
+        let looked_up = write_set().map(|mut write_set| {
+            let sources = sources(&mut write_set);
+            (write_set, sources)
+        });
+        let digests = digests.join();
+        (
+            digests.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            looked_up,
+        )
+    });
+    let (write_set, sources) = looked_up?;
     let tree = match &listed {
         Some(listed) => Fact::Known(plan.tree_facts(listed)),
         None => not_known(&merged),

@@ -21,6 +21,7 @@ mod keep;
 mod likeness;
 mod merge;
 mod open;
+mod packs;
 mod parallel;
 mod renames;
 mod similarity;

@@ -11,11 +11,10 @@ use gix::bstr::{BStr, ByteSlice as _};
 use gix::open::{Permissions, permissions};
 
 use super::error::{GitError, one_line};
+use super::packs::Bases;
 
 /// Larger objects are not read into memory; bytes.
 pub(super) const LARGEST_OBJECT: u64 = 512 * 1024 * 1024;
-/// Decompressed bases of deltas are kept up to so many bytes, by each thread.
-const DELTA_BASES: usize = 16 * 1024 * 1024;
 
 /// Opens the repository that holds `folder`. Objects that are written afterwards stay in memory.
 ///
@@ -75,13 +74,12 @@ fn open_with(folder: &Path, permissions: Permissions) -> Result<gix::Repository,
     })?;
     let mut repository = repository.to_thread_local().with_object_memory();
     repository.objects.ignore_replacements = true;
-    // Places of objects in their packs are asked for, and stay what they are.
+    // Unpacked bases are known by their places in packs, which must stay what they are.
     repository.objects.prevent_pack_unload();
-    repository.objects.set_pack_cache(|| {
-        Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(
-            DELTA_BASES,
-        ))
-    });
+    let bases = Bases::new();
+    repository
+        .objects
+        .set_pack_cache(move || Box::new(bases.clone()));
     Ok(repository)
 }
 

@@ -4,8 +4,12 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gix::ObjectId;
+
+use super::packs::Places;
+
 /// So many items a thread takes at once.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 /// Calls `work` for every item; the results are in the order of the items.
 ///
@@ -56,4 +60,26 @@ pub(super) fn map<T: Sync, R: Send>(
         .into_iter()
         .flat_map(|(_, results)| results)
         .collect()
+}
+
+/// [`map`] for work that reads a blob for each item: in the order in which the blobs lie in their packs,
+/// so that the base of a delta was mostly just read. The results are in the order of the items.
+pub(super) fn map_blobs<T: Sync, R: Send>(
+    repo: &gix::Repository,
+    items: &[T],
+    blob: impl Fn(&T) -> Option<ObjectId>,
+    work: impl Fn(&gix::Repository, &T) -> R + Sync,
+) -> Vec<R> {
+    let places = Places::of(repo);
+    let place = |item: &T| blob(item).and_then(|id| places.get(id));
+    let numbered = items.iter().enumerate();
+    let mut order: Vec<_> = numbered
+        .map(|(number, item)| (place(item), number))
+        .collect();
+    order.sort_unstable();
+    let mut found = map(repo, &order, |repo, (_, number)| {
+        (*number, work(repo, &items[*number]))
+    });
+    found.sort_unstable_by_key(|(number, _)| *number);
+    found.into_iter().map(|(_, result)| result).collect()
 }

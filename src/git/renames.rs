@@ -121,14 +121,15 @@ fn alike<'a>(
 }
 
 fn pieces(repo: &gix::Repository, sides: &[&Side<'_>]) -> Result<Vec<Option<Pieces>>, GitError> {
-    let found = parallel::map(repo, sides, |repo, (_, leaf)| {
+    let read = |repo: &gix::Repository, (_, leaf): &&Side<'_>| {
         let unreadable = |error| GitError::object(format!("blob {}", leaf.id), error);
         if repo.find_header(leaf.id).map_err(unreadable)?.size() > LARGEST {
             return Ok(None);
         }
         let blob = repo.find_blob(leaf.id).map_err(unreadable)?;
         Ok(Some(Pieces::of(&blob.data)))
-    });
+    };
+    let found = parallel::map_blobs(repo, sides, |(_, leaf)| Some(leaf.id), read);
     found.into_iter().collect()
 }
 

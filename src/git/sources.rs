@@ -61,7 +61,7 @@ pub(super) fn survey(
                 Err(why) => survey.take([(wanted, SourceRead::Unavailable(why))]),
             }
         }
-        let found = parallel::map(repo, &affordable, read);
+        let found = parallel::map_blobs(repo, &affordable, |wanted| Some(object(wanted)), read);
         for (wanted, read) in affordable.into_iter().zip(found) {
             if let SourceRead::Facts(facts) = &read
                 && let Ok(text) = serde_json::to_vec(&**facts)

@@ -51,9 +51,12 @@ impl WriteSet<'_, '_> {
             patch: &patch,
             old_paths: &old_paths,
         };
-        let changes = parallel::map(self.repo, &rows, |repo, (path, place)| {
-            details.change(repo, path, place)
-        });
+        let changes = parallel::map_blobs(
+            self.repo,
+            &rows,
+            |(_, place)| place.told.new.or(place.told.old).map(|leaf| leaf.id),
+            |repo, (path, place)| details.change(repo, path, place),
+        );
         let mut changes = changes.into_iter().collect::<Result<Vec<_>, _>>()?;
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(changes)
