@@ -184,6 +184,7 @@ impl Forge {
             updated_at: now,
             recorded_base,
             merge_delay: 0,
+            behind: None,
             test_merge: None,
         };
         repo.pulls.insert(number, pull);

@@ -35,10 +35,20 @@ pub enum Answer {
     Garbage(&'static str),
     /// The connection breaks.
     HangUp,
+    /// What it would be without the fault: only [`Fault::calling`] happens.
+    AsItIs,
     /// 403 with no requests remaining, until then.
     RateLimited(Duration),
     /// 403 with `Retry-After`.
     Secondary(Duration),
+    /// 200 with the error that GraphQL has for a limit.
+    GraphqlLimited(Duration),
+    /// Nothing, for as long as the caller waits.
+    Silence,
+    /// The headers and a part of the body, and then nothing.
+    Trickle,
+    /// 200 and a body of so many bytes.
+    Flood(usize),
 }
 
 pub(super) type Call = Box<dyn FnOnce() + Send>;

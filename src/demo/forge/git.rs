@@ -1,5 +1,9 @@
 //! A bare git repository: every object that the forge serves is read and written here, through gix.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
 use gix::bstr::{BString, ByteSlice as _};
@@ -84,7 +88,15 @@ pub struct TreeItem {
 /// A bare repository in a folder of its own.
 pub struct Bare {
     repo: ThreadSafeRepository,
+    /// The comparisons that were asked for last: a large one takes seconds, and each page asks anew.
+    diffs: Mutex<Vec<(Pair, Files)>>,
 }
+
+type Pair = (Sha, Sha);
+type Files = Arc<Vec<FileDiff>>;
+
+/// Comparisons that are kept.
+const DIFFS: usize = 4;
 
 impl Bare {
     /// Creates an empty repository; no configuration but its own is read.
@@ -95,7 +107,10 @@ impl Bare {
             gix::create::Options::default(),
             gix::open::Options::isolated(),
         )?;
-        Ok(Self { repo })
+        Ok(Self {
+            repo,
+            diffs: Mutex::default(),
+        })
     }
 
     fn local(&self) -> gix::Repository {
@@ -245,6 +260,7 @@ impl Bare {
         }
         let truncated = raw.len() > limit;
         raw.truncate(limit);
+        let mut sizes = HashMap::new();
         let mut items = Vec::with_capacity(raw.len());
         for (path, mode, id) in raw {
             let object_type = match mode.kind() {
@@ -253,7 +269,10 @@ impl Bare {
                 _ => "blob",
             };
             let size = match object_type {
-                "blob" => Some(repo.find_header(id)?.size()),
+                "blob" => Some(match sizes.entry(id) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(place) => *place.insert(repo.find_header(id)?.size()),
+                }),
                 _ => None,
             };
             items.push(TreeItem {
@@ -341,7 +360,19 @@ impl Bare {
     }
 
     /// The files that differ between two commits' trees, renames found, sorted by path.
-    pub fn diff(&self, old: &Sha, new: &Sha) -> Result<Vec<FileDiff>> {
+    pub fn diff(&self, old: &Sha, new: &Sha) -> Result<Files> {
+        let key = (old.clone(), new.clone());
+        let mut diffs = self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, files)) = diffs.iter().find(|(of, _)| *of == key) {
+            return Ok(files.clone());
+        }
+        let files = Arc::new(self.compare(old, new)?);
+        diffs.insert(0, (key, files.clone()));
+        diffs.truncate(DIFFS);
+        Ok(files)
+    }
+
+    fn compare(&self, old: &Sha, new: &Sha) -> Result<Vec<FileDiff>> {
         let repo = self.local();
         let old = repo.find_commit(oid(old)?)?.tree()?;
         let new = repo.find_commit(oid(new)?)?.tree()?;

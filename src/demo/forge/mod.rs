@@ -37,7 +37,7 @@ pub use webhook::Webhook;
 
 use crate::model::Sha;
 use model::State;
-use server::{Shared, lock};
+use server::{Place, Shared, lock};
 
 const APP_ID: u64 = 4242;
 const APP_SLUG: &str = "frostline";
@@ -66,8 +66,21 @@ impl Forge {
 
     /// Starts a forge whose App has `key`.
     pub async fn start_with(key: AppKey) -> Result<Self> {
+        Self::start_at(key, Place::Public).await
+    }
+
+    /// [`Forge::start_with`] at the paths of a GitHub Enterprise Server.
+    pub async fn start_enterprise(key: AppKey) -> Result<Self> {
+        Self::start_at(key, Place::Enterprise).await
+    }
+
+    async fn start_at(key: AppKey, place: Place) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        let url = format!("http://{}", listener.local_addr()?);
+        let path = match place {
+            Place::Public => "",
+            Place::Enterprise => "/api/v3",
+        };
+        let url = format!("http://{}{path}", listener.local_addr()?);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(url.clone(), APP_ID, APP_SLUG)),
             key,
@@ -76,7 +89,7 @@ impl Forge {
             problems: Mutex::default(),
             answered: tokio::sync::watch::Sender::new(0),
         });
-        let router = server::router(shared.clone());
+        let router = server::router(shared.clone(), place);
         let server = tokio::spawn(async move {
             // Ends only when the forge is dropped.
             let _ = axum::serve(listener, router).await;
@@ -222,6 +235,18 @@ impl Forge {
             .installation_of(full_name)
             .context("not installed")?
             .id)
+    }
+
+    /// Lets every token expire that was handed out until it is called.
+    pub fn expirer(&self) -> impl Fn() + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move || shared.state().tokens.clear()
+    }
+
+    /// Puts the forge's clock back.
+    pub fn set_back(&self, by: Duration) -> Result<()> {
+        self.shared.state().clock_ahead -= TimeDelta::from_std(by)?;
+        Ok(())
     }
 
     /// Puts the forge's clock forward: tokens expire.

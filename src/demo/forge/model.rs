@@ -101,6 +101,8 @@ pub struct Pull {
     pub recorded_base: Sha,
     /// How many more times the pull request is shown before its test merge is computed.
     pub merge_delay: u32,
+    /// An old head that the API shows this many times more: it runs behind its webhooks.
+    pub behind: Option<(Sha, u32)>,
     /// The last test merge and the (base tip, head) that it was made for.
     pub test_merge: Option<TestMerge>,
 }
@@ -163,6 +165,12 @@ pub struct Limits {
     pub blob_bytes: usize,
     /// Bytes of a blob's text over GraphQL.
     pub graphql_text: usize,
+    /// Objects that one GraphQL query gets; the others are left out, and an error says so.
+    pub graphql_objects: usize,
+    /// Requests of an hour.
+    pub rate: u32,
+    /// Annotations on paths that hold this are refused.
+    pub refused_annotations: Option<&'static str>,
 }
 
 impl Default for Limits {
@@ -174,6 +182,9 @@ impl Default for Limits {
             compare_files: 300,
             blob_bytes: 100 << 20,
             graphql_text: 512_000,
+            graphql_objects: 1_000,
+            rate: 5_000,
+            refused_annotations: None,
         }
     }
 }
@@ -189,7 +200,8 @@ pub struct State {
     /// By lower-cased full name: names are compared without case.
     pub repos: BTreeMap<String, Repo>,
     pub limits: Limits,
-    pub rate_remaining: u32,
+    pub rate_used: u32,
+    pub rate_reset: DateTime<Utc>,
     /// How far the forge's clock is ahead of the machine's.
     pub clock_ahead: TimeDelta,
     last_id: u64,
@@ -206,7 +218,8 @@ impl State {
             tokens: BTreeMap::new(),
             repos: BTreeMap::new(),
             limits: Limits::default(),
-            rate_remaining: 5_000,
+            rate_used: 0,
+            rate_reset: DateTime::UNIX_EPOCH,
             clock_ahead: TimeDelta::zero(),
             last_id: 1_000,
         }
@@ -216,6 +229,19 @@ impl State {
     pub fn now(&self) -> DateTime<Utc> {
         let now = Utc::now() + self.clock_ahead;
         DateTime::from_timestamp(now.timestamp(), 0).unwrap_or(now)
+    }
+
+    /// Counts requests; gives the limit, what is left of it, and when it begins anew (Unix seconds).
+    pub fn spend(&mut self, requests: u32) -> (u32, u32, i64) {
+        let now = self.now();
+        if self.rate_reset <= now {
+            self.rate_reset = now + TimeDelta::hours(1);
+            self.rate_used = 0;
+        }
+        self.rate_used = self.rate_used.saturating_add(requests);
+        let limit = self.limits.rate;
+        let remaining = limit.saturating_sub(self.rate_used);
+        (limit, remaining, self.rate_reset.timestamp())
     }
 
     pub fn next_id(&mut self) -> u64 {

@@ -1,9 +1,13 @@
 //! What every answer has in common: errors in the API's form, pages with their `Link` header.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use hyper::body::Frame;
 use serde_json::{Value, json};
 
 /// A call that is not carried out.
@@ -122,6 +126,31 @@ pub fn paged(body: Value, link: Option<HeaderValue>) -> Response {
         response.headers_mut().insert(header::LINK, link);
     }
     response
+}
+
+/// An answer that begins and does not go on.
+pub fn trickle() -> Response {
+    Response::new(Body::new(Trickle { begun: false }))
+}
+
+struct Trickle {
+    begun: bool,
+}
+
+impl hyper::body::Body for Trickle {
+    type Data = bytes::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Poll::Pending;
+        }
+        let first = bytes::Bytes::from_static(b"{");
+        Poll::Ready(Some(Ok(Frame::data(first))))
+    }
 }
 
 /// An answer that can't be written: the connection breaks before its first byte.

@@ -6,20 +6,33 @@ use anyhow::Result;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State as Extract};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::auth::Caller;
-use super::faults::{Answer, Fault, Moment, Recorded, strike};
+use super::faults::{Answer, Fault, Moment, Recorded, Strike, strike};
 use super::key::AppKey;
 use super::model::State;
-use super::reply::{Refusal, broken_off};
+use super::reply::{Refusal, broken_off, trickle};
 use super::routes;
 
 /// Largest body that the forge takes.
 const BODY_LIMIT: usize = 32 << 20;
+
+/// Larger answers are not recorded.
+const RECORDED_ANSWER: usize = 4 << 20;
+
+/// Where the API stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the root, as on api.github.com.
+    Public,
+    /// `/api/v3` and `/api/graphql`, as on GitHub Enterprise Server.
+    Enterprise,
+}
 
 /// What handlers share.
 pub struct Shared {
@@ -44,9 +57,15 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All routes, behind the gate.
-pub fn router(shared: Arc<Shared>) -> Router {
-    routes::all()
+/// All routes, behind the gate, at the paths of the public forge or of one's own server.
+pub fn router(shared: Arc<Shared>, place: Place) -> Router {
+    let routes = match place {
+        Place::Public => routes::all().merge(routes::graphql()),
+        Place::Enterprise => Router::new()
+            .nest("/api/v3", routes::all())
+            .nest("/api", routes::graphql()),
+    };
+    routes
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(middleware::from_fn_with_state(shared.clone(), gate))
@@ -84,11 +103,25 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
         status: 0,
         answer: Value::Null,
     };
+    let unless = parts.headers.get(header::IF_NONE_MATCH).cloned();
     let mut struck = strike(&mut lock(&shared.faults), &record.method, &record.path);
-    if let Some(strike) = struck.take_if(|strike| strike.moment == Moment::Before) {
+    let as_it_is = |strike: &Strike| matches!(strike.answer, Answer::AsItIs);
+    if let Some(strike) = struck.as_mut().filter(|strike| as_it_is(strike))
+        && strike.moment == Moment::Before
+        && let Some(call) = strike.call.take()
+    {
+        call();
+    }
+    let before = |strike: &mut Strike| strike.moment == Moment::Before && !as_it_is(strike);
+    if let Some(strike) = struck.take_if(before) {
+        let silent = matches!(strike.answer, Answer::Silence);
         let response = faulty(shared, strike.answer, strike.call);
         record.status = response.status().as_u16();
-        return Ok(finish(shared, record, response));
+        let response = finish(shared, record, response);
+        if silent {
+            std::future::pending::<()>().await;
+        }
+        return Ok(response);
     }
     let caller = Caller::of(&parts.headers, &shared.state(), &shared.key);
     let response = match caller {
@@ -101,30 +134,63 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await?;
     record.status = parts.status.as_u16();
-    record.answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    if bytes.len() <= RECORDED_ANSWER {
+        record.answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    }
     if parts.status.is_server_error() {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         lock(&shared.problems).push(format!("{} {}: {text}", record.method, record.path));
     }
     let response = match struck {
-        Some(strike) => faulty(shared, strike.answer, strike.call),
-        None => Response::from_parts(parts, Body::from(bytes)),
+        Some(strike) if !matches!(strike.answer, Answer::AsItIs) => {
+            faulty(shared, strike.answer, strike.call)
+        }
+        strike => {
+            if let Some(call) = strike.and_then(|strike| strike.call) {
+                call();
+            }
+            tagged(
+                &mut record,
+                unless,
+                Response::from_parts(parts, Body::from(bytes)),
+            )
+        }
     };
     Ok(finish(shared, record, response))
 }
 
+/// Gives what was read its entity tag; without a body where the caller has it already.
+fn tagged(record: &mut Recorded, unless: Option<HeaderValue>, mut response: Response) -> Response {
+    if record.method != "GET" || record.status != 200 || record.answer.is_null() {
+        return response;
+    }
+    let digest = Sha256::digest(record.answer.to_string().as_bytes());
+    let Ok(tag) = HeaderValue::from_str(&format!("W/\"{}\"", hex::encode(digest))) else {
+        return response;
+    };
+    if unless.as_ref() == Some(&tag) {
+        record.status = 304;
+        record.answer = Value::Null;
+        response = StatusCode::NOT_MODIFIED.into_response();
+    }
+    response.headers_mut().insert(header::ETAG, tag);
+    response
+}
+
 /// Records the request and adds the headers that every answer has.
 fn finish(shared: &Shared, record: Recorded, mut response: Response) -> Response {
+    let resource = match record.path.ends_with("/graphql") {
+        true => "graphql",
+        false => "core",
+    };
     let number = {
         let mut requests = lock(&shared.requests);
         requests.push(record);
         requests.len()
     };
-    let remaining = {
-        let mut state = shared.state();
-        state.rate_remaining = state.rate_remaining.saturating_sub(1);
-        state.rate_remaining
-    };
+    // What has not changed costs nothing.
+    let cost = u32::from(response.status() != StatusCode::NOT_MODIFIED);
+    let (limit, remaining, reset) = shared.state().spend(cost);
     let headers = response.headers_mut();
     let mut header = |name: &'static str, value: String| {
         if let Ok(value) = HeaderValue::from_str(&value) {
@@ -133,14 +199,13 @@ fn finish(shared: &Shared, record: Recorded, mut response: Response) -> Response
     };
     header("x-github-request-id", format!("FAKE:{number:06X}"));
     header("x-github-api-version-selected", "2022-11-28".to_owned());
-    header("x-ratelimit-limit", "5000".to_owned());
+    header("x-ratelimit-limit", limit.to_string());
     header("x-ratelimit-remaining", remaining.to_string());
     header(
         "x-ratelimit-used",
-        (5_000 - remaining.min(5_000)).to_string(),
+        limit.saturating_sub(remaining).to_string(),
     );
-    header("x-ratelimit-resource", "core".to_owned());
-    let reset = shared.state().now().timestamp() + 3_600;
+    header("x-ratelimit-resource", resource.to_owned());
     header("x-ratelimit-reset", reset.to_string());
     shared.answered.send_modify(|count| *count += 1);
     response
@@ -162,7 +227,20 @@ fn faulty(shared: &Shared, answer: Answer, call: Option<super::faults::Call>) ->
     match answer {
         Answer::Status(status) => Refusal::new(status, "fault on purpose").into_response(),
         Answer::Garbage(text) => Bytes::from_static(text.as_bytes()).into_response(),
-        Answer::HangUp => broken_off(),
+        Answer::HangUp | Answer::Silence | Answer::AsItIs => broken_off(),
+        Answer::Trickle => trickle(),
+        Answer::Flood(bytes) => Bytes::from(vec![b' '; bytes]).into_response(),
+        Answer::GraphqlLimited(wait) => {
+            let message = "API rate limit exceeded for installation ID 1.";
+            let body =
+                serde_json::json!({"errors": [{"type": "RATE_LIMITED", "message": message}]});
+            let mut response = axum::Json(body).into_response();
+            let reset = shared.state().now().timestamp() + wait.as_secs().cast_signed();
+            let headers = response.headers_mut();
+            headers.insert("x-ratelimit-remaining", HeaderValue::from_static("0"));
+            headers.insert("x-ratelimit-reset", HeaderValue::from(reset));
+            response
+        }
         Answer::RateLimited(wait) => {
             let reset = shared.state().now().timestamp() + wait.as_secs().cast_signed();
             with(

@@ -49,6 +49,7 @@ pub async fn create(
     }
     let now = state.now();
     let app = state.app_id;
+    let refused = state.limits.refused_annotations;
     let mut run = CheckRun {
         id: state.next_id(),
         app,
@@ -67,7 +68,7 @@ pub async fn create(
         started_at: Some(now),
         completed_at: None,
     };
-    apply(&mut run, &body, now, true)?;
+    apply(&mut run, &body, now, true, refused)?;
     let repo = state.repo_mut(&full_name).ok_or_else(Refusal::not_found)?;
     repo.check_runs.push(run.clone());
     let repo = state.repo(&full_name).ok_or_else(Refusal::not_found)?;
@@ -85,6 +86,7 @@ pub async fn update(
     let repo = visible(&state, &caller, &owner, &name, WRITE)?;
     let full_name = repo.full_name.clone();
     let (now, app) = (state.now(), state.app_id);
+    let refused = state.limits.refused_annotations;
     let repo = state.repo_mut(&full_name).ok_or_else(Refusal::not_found)?;
     let run = repo.check_runs.iter_mut().find(|run| run.id == id);
     let run = run.ok_or_else(Refusal::not_found)?;
@@ -96,7 +98,7 @@ pub async fn update(
     }
     // Only a request that is valid as a whole changes anything.
     let mut changed = run.clone();
-    apply(&mut changed, &body, now, false)?;
+    apply(&mut changed, &body, now, false, refused)?;
     *run = changed.clone();
     let repo = state.repo(&full_name).ok_or_else(Refusal::not_found)?;
     Ok(Json(shape::check_run(&state, repo, &changed)))
@@ -182,7 +184,13 @@ pub async fn list(
 }
 
 /// Carries a request over to `run`; a completed run keeps its end.
-fn apply(run: &mut CheckRun, body: &Value, now: DateTime<Utc>, new: bool) -> Result<(), Refusal> {
+fn apply(
+    run: &mut CheckRun,
+    body: &Value,
+    now: DateTime<Utc>,
+    new: bool,
+    refused: Option<&str>,
+) -> Result<(), Refusal> {
     if let Some(name) = text(body, "name")? {
         run.name = name;
     }
@@ -197,7 +205,7 @@ fn apply(run: &mut CheckRun, body: &Value, now: DateTime<Utc>, new: bool) -> Res
     }
     apply_status(run, body, now)?;
     if let Some(output) = body.get("output").filter(|output| !output.is_null()) {
-        apply_output(run, output, new)?;
+        apply_output(run, output, new, refused)?;
     }
     if let Some(actions) = body.get("actions").and_then(Value::as_array) {
         check_actions(actions)?;
@@ -243,7 +251,12 @@ fn apply_status(run: &mut CheckRun, body: &Value, now: DateTime<Utc>) -> Result<
     Ok(())
 }
 
-fn apply_output(run: &mut CheckRun, output: &Value, new: bool) -> Result<(), Refusal> {
+fn apply_output(
+    run: &mut CheckRun,
+    output: &Value,
+    new: bool,
+    refused: Option<&str>,
+) -> Result<(), Refusal> {
     let invalid = |field: &str, message: String| Refusal::invalid("CheckRun", field, message);
     let title = text(output, "title")?;
     let summary = text(output, "summary")?.ok_or_else(|| missing("output.summary"))?;
@@ -265,6 +278,10 @@ fn apply_output(run: &mut CheckRun, output: &Value, new: bool) -> Result<(), Ref
         }
         for annotation in annotations {
             check_annotation(annotation)?;
+            let path = annotation["path"].as_str().unwrap_or_default();
+            if refused.is_some_and(|part| path.contains(part)) {
+                return Err(invalid("annotations", "is invalid".to_owned()));
+            }
         }
         run.annotations.extend(annotations.iter().cloned());
     }

@@ -1,5 +1,7 @@
 //! Comparison of two commits.
 
+use std::sync::Arc;
+
 use axum::extract::{Extension, Path, Query, State as Extract};
 use axum::response::Response;
 use serde::Deserialize;
@@ -66,13 +68,13 @@ pub async fn compare(
         ahead[ahead.len().saturating_sub(UNPAGED)..].to_vec()
     };
     let commits = shown.iter().map(&commit).collect::<Result<Vec<_>, _>>()?;
-    let mut files = Vec::new();
+    let mut files = Arc::default();
     if page.page <= 1 {
         files = repo.git.diff(&start, &head)?;
-        files.truncate(state.limits.compare_files);
     }
     let files: Vec<Value> = files
         .iter()
+        .take(state.limits.compare_files)
         .map(|file| shape::file(&state.base_url, repo, &head, file))
         .collect();
     let api = format!(

@@ -105,7 +105,8 @@ fn run(
         let value = match field.name.as_str() {
             "repository" => repository(field, state, caller, answer)?,
             "rateLimit" => json!({
-                "cost": 1, "limit": 5_000, "remaining": state.rate_remaining,
+                "cost": 1, "limit": state.limits.rate,
+                "remaining": state.limits.rate.saturating_sub(state.rate_used),
                 "resetAt": crate::demo::forge::shape::time(state.now()),
             }),
             _ => change_comment(field, state, caller, answer),
@@ -135,8 +136,11 @@ fn repository(
         return Ok(Value::Null);
     };
     let mut data = Map::new();
+    let mut objects = 0;
     for wanted in &field.fields {
+        objects += usize::from(wanted.name == "object");
         let value = match wanted.name.as_str() {
+            "object" if objects > state.limits.graphql_objects => Value::Null,
             "object" => object(wanted, repo, state.limits.graphql_text, answer)?,
             "nameWithOwner" => json!(repo.full_name),
             name => {
@@ -146,6 +150,10 @@ fn repository(
             }
         };
         data.insert(wanted.key.clone(), value);
+    }
+    if objects > state.limits.graphql_objects {
+        let message = "Resource limits for this query exceeded.";
+        answer.error("RESOURCE_LIMITS_EXCEEDED", &[&field.key], message);
     }
     Ok(data.into())
 }

@@ -39,8 +39,11 @@ pub fn all() -> Router<Arc<Shared>> {
             "/app/installations/{installation_id}/access_tokens",
             post(apps::access_token),
         )
-        .route("/graphql", post(graphql::graphql))
         .nest("/repos/{owner}/{repo}", repository())
+}
+
+pub fn graphql() -> Router<Arc<Shared>> {
+    Router::new().route("/graphql", post(graphql::graphql))
 }
 
 fn repository() -> Router<Arc<Shared>> {

@@ -1,5 +1,7 @@
 //! Repositories and pull requests.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Extension, Path, Query, State as Extract};
 use axum::response::Response;
@@ -108,6 +110,9 @@ pub async fn pull(
         && let Some(pull) = repo.pulls.get_mut(&number)
     {
         pull.merge_delay = pull.merge_delay.saturating_sub(1);
+        if let Some((_, times)) = &mut pull.behind {
+            *times = times.saturating_sub(1);
+        }
     }
     Ok(Json(value))
 }
@@ -116,16 +121,19 @@ pub async fn pull(
 struct Sides {
     head: Sha,
     tip: Sha,
-    files: Vec<FileDiff>,
+    files: Arc<Vec<FileDiff>>,
     commits: Vec<Sha>,
 }
 
 fn sides(repo: &Repo, number: u64) -> Result<Sides, Refusal> {
     let pull = repo.pulls.get(&number).ok_or_else(Refusal::not_found)?;
-    let head = repo
-        .git
-        .branch(&pull.head_branch)?
-        .ok_or_else(Refusal::not_found)?;
+    let head = match &pull.behind {
+        Some((head, times)) if *times > 0 => head.clone(),
+        _ => repo
+            .git
+            .branch(&pull.head_branch)?
+            .ok_or_else(Refusal::not_found)?,
+    };
     let tip = repo
         .git
         .branch(&pull.base_branch)?
@@ -133,7 +141,7 @@ fn sides(repo: &Repo, number: u64) -> Result<Sides, Refusal> {
     let start = repo.git.merge_base(&tip, &head)?;
     let files = match &start {
         Some(start) => repo.git.diff(start, &head)?,
-        None => Vec::new(),
+        None => Arc::default(),
     };
     let commits = repo.git.commits_between(&tip, &head)?;
     Ok(Sides {
@@ -189,10 +197,10 @@ pub async fn files(
 ) -> Result<Response, Refusal> {
     let state = forge.state();
     let repo = visible(&state, &caller, &owner, &name, READ_PULLS)?;
-    let mut sides = sides(repo, number)?;
-    sides.files.truncate(state.limits.pull_files);
+    let sides = sides(repo, number)?;
+    let listed = &sides.files[..sides.files.len().min(state.limits.pull_files)];
     let items: Vec<Value> = page
-        .cut(&sides.files)
+        .cut(listed)
         .iter()
         .map(|file| shape::file(&state.base_url, repo, &sides.head, file))
         .collect();
@@ -200,7 +208,7 @@ pub async fn files(
         "{}/repos/{}/pulls/{number}/files?per_page={}",
         state.base_url, repo.full_name, page.per_page
     );
-    Ok(paged(json!(items), page.link(&url, sides.files.len())))
+    Ok(paged(json!(items), page.link(&url, listed.len())))
 }
 
 pub async fn commits(
