@@ -9,10 +9,11 @@ use sqlx::Row as _;
 
 use crate::model::{BlobDigest, FileDigest, RepoName, Sha};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, prune};
 
-/// Listings kept for a repository.
+/// Listings kept for a repository, and bytes of them. The newest two are kept however large they are.
 const LISTINGS: i64 = 16;
+const LISTING_BYTES: i64 = 64 << 20;
 /// Reading a listing is noted no more often; milliseconds.
 const USE_NOTED_EVERY: i64 = 60_000;
 /// Ids in one statement; SQLite allows 32,766 parameters.
@@ -66,6 +67,22 @@ impl Store {
         Ok(Some(row.try_get("entries")?))
     }
 
+    /// The listings of a repository that were used last, the newest first.
+    pub async fn newest_listings(
+        &self,
+        repo: &RepoName,
+        most: u32,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        Ok(sqlx::query_scalar(
+            "SELECT entries FROM tree_listing WHERE repository = ?1
+             ORDER BY used_at DESC, id LIMIT ?2",
+        )
+        .bind(repo_key(repo))
+        .bind(most)
+        .fetch_all(self.reader())
+        .await?)
+    }
+
     /// Keeps a listing; drops those of the repository that were not used for the longest time.
     pub async fn put_listing(
         &self,
@@ -88,10 +105,17 @@ impl Store {
         .await?;
         sqlx::query(
             "DELETE FROM tree_listing WHERE repository = ?1 AND id NOT IN
-                 (SELECT id FROM tree_listing WHERE repository = ?1 ORDER BY used_at DESC, id LIMIT ?2)",
+                 (SELECT id FROM (
+                     SELECT id,
+                         row_number() OVER newest AS place,
+                         sum(length(entries)) OVER newest AS bytes
+                     FROM tree_listing WHERE repository = ?1
+                     WINDOW newest AS (ORDER BY used_at DESC, id ROWS UNBOUNDED PRECEDING))
+                  WHERE place <= 2 OR place <= ?2 AND bytes <= ?3)",
         )
         .bind(&repo)
         .bind(LISTINGS)
+        .bind(LISTING_BYTES)
         .execute(&mut *tx)
         .await?;
         tx.commit().await?;
@@ -153,14 +177,24 @@ impl Store {
         Ok(())
     }
 
-    /// Bytes of a contract or attribute file.
+    /// Bytes of a contract or attribute file. They count as used now.
     pub async fn blob_bytes(&self, id: &Sha) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(
-            sqlx::query_scalar("SELECT bytes FROM blob_bytes WHERE id = ?1")
+        let row = sqlx::query("SELECT bytes, used_at FROM blob_bytes WHERE id = ?1")
+            .bind(id.as_str())
+            .fetch_optional(self.reader())
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let now = self.now_ms();
+        if now - row.try_get::<i64, _>("used_at")? > prune::USE_NOTED_EVERY {
+            let mut tx = self.begin().await?;
+            sqlx::query("UPDATE blob_bytes SET used_at = ?2 WHERE id = ?1")
                 .bind(id.as_str())
-                .fetch_optional(self.reader())
-                .await?,
-        )
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
+            tx.commit().await?;
+        }
+        Ok(Some(row.try_get("bytes")?))
     }
 
     pub async fn put_blob_bytes(&self, id: &Sha, bytes: &[u8]) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ mod cache;
 mod clock;
 mod deliveries;
 mod heads;
+mod prune;
 mod published;
 mod queue;
 mod settle;

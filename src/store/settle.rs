@@ -269,24 +269,6 @@ impl Store {
         let at = DateTime::<Utc>::from_timestamp_millis(run_at).unwrap_or(DateTime::<Utc>::MAX_UTC);
         Ok((Settled::Queued(at), None))
     }
-
-    /// Deletes what nobody asks for any more: jobs done a week ago, deliveries of a month ago (the
-    /// forge redelivers for a week at most). Dead jobs are kept. Gives the number of rows.
-    pub async fn prune(&self) -> Result<u64, StoreError> {
-        const DAY: i64 = 24 * 60 * 60 * 1_000;
-        let now = self.now_ms();
-        let mut tx = self.begin().await?;
-        let jobs = sqlx::query("DELETE FROM job WHERE state = 'done' AND updated_at < ?1")
-            .bind(now - 7 * DAY)
-            .execute(&mut *tx)
-            .await?;
-        let deliveries = sqlx::query("DELETE FROM delivery WHERE received_at < ?1")
-            .bind(now - 30 * DAY)
-            .execute(&mut *tx)
-            .await?;
-        tx.commit().await?;
-        Ok(jobs.rows_affected() + deliveries.rows_affected())
-    }
 }
 
 async fn held(tx: &mut Transaction<'static, Sqlite>, lease: &Lease) -> Result<bool, StoreError> {
