@@ -16,7 +16,7 @@ use crate::store::{RunKey, Store, StoreError};
 use super::plan::{Action, Conclusion, PostedComment, Published, Run, text_digest};
 
 pub use runs::cancel_evaluations;
-use runs::{end_cancelled, find_run, request};
+use runs::{MOST_HALVES, annotate, end_cancelled, find_run, request};
 
 /// Annotations in one request.
 const BATCH: usize = 50;
@@ -259,38 +259,71 @@ impl<'a> Publisher<'a> {
             )
             .await?;
         let rest = output.annotations.get(skip..).unwrap_or_default();
-        let mut batches: Vec<&[Annotation]> = rest.chunks(BATCH).collect();
-        let last = batches.pop().unwrap_or_default();
         let evaluation = open.evaluation.clone();
-        let done = request(output, last, Some(conclusion));
-        let run = match open.run {
-            Some(run) => Some(run),
-            None => {
-                let first = match batches.is_empty() {
-                    true => done.clone(),
-                    false => request(output, batches.remove(0), None),
-                };
-                let first = CheckRunRequest {
-                    name: Some(self.key.check_name.clone()),
-                    head_sha: Some(self.key.head.clone()),
-                    external_id: Some(evaluation.clone()),
-                    ..first
-                };
-                let run = self.create(open, &first).await?;
-                (first.status == CheckStatus::InProgress).then_some(run)
-            }
-        };
-        if let Some(run) = run {
-            for batch in batches {
-                let part = request(output, batch, None);
-                self.client.update_check_run(run, &part).await?;
-            }
-            self.client.update_check_run(run, &done).await?;
-        }
+        self.send(open, output, rest, conclusion).await?;
         self.store
             .end_evaluation(&evaluation, conclusion.name())
             .await?;
         self.open = None;
         Ok(())
+    }
+
+    /// Ends the run with the annotations that it has not yet, in batches. A run that was not created yet is
+    /// complete from the start when one request holds it all.
+    async fn send(
+        &mut self,
+        open: OpenRun,
+        output: &CheckOutput,
+        annotations: &[Annotation],
+        conclusion: Conclusion,
+    ) -> Result<(), PublishError> {
+        let mut batches: Vec<&[Annotation]> = annotations.chunks(BATCH).collect();
+        let last = batches.pop().unwrap_or_default();
+        let done = request(output, last, Some(conclusion));
+        let run = match open.run {
+            Some(run) => run,
+            None if batches.is_empty() => {
+                let whole = self.named(&open, done.clone());
+                match self.create(open.clone(), &whole).await {
+                    Err(PublishError::Forge(ForgeError::Validation(_))) if !last.is_empty() => {
+                        let bare = self.named(&open, request(output, &[], None));
+                        self.create(open, &bare).await?
+                    }
+                    created => return created.map(drop),
+                }
+            }
+            None => {
+                let bare = self.named(&open, request(output, &[], None));
+                self.create(open, &bare).await?
+            }
+        };
+        let (mut refused, mut halves) = (0, MOST_HALVES);
+        for batch in batches {
+            refused += annotate(self.client, run, output, batch, &mut halves).await?;
+        }
+        if refused == 0 {
+            match self.client.update_check_run(run, &done).await {
+                Err(ForgeError::Validation(_)) if !last.is_empty() => {}
+                ended => return Ok(ended.map(drop)?),
+            }
+        }
+        refused += annotate(self.client, run, output, last, &mut halves).await?;
+        let mut output = output.clone();
+        if refused > 0 {
+            render::note_refused(&mut output, refused);
+        }
+        let done = request(&output, &[], Some(conclusion));
+        self.client.update_check_run(run, &done).await?;
+        Ok(())
+    }
+
+    /// The request that creates the run of this publisher's key.
+    fn named(&self, open: &OpenRun, request: CheckRunRequest) -> CheckRunRequest {
+        CheckRunRequest {
+            name: Some(self.key.check_name.clone()),
+            head_sha: Some(self.key.head.clone()),
+            external_id: Some(open.evaluation.clone()),
+            ..request
+        }
     }
 }

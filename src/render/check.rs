@@ -8,17 +8,39 @@ use crate::model::{Decision, Effect, Finding, Rule};
 
 /// The forge's limit is 65,535 characters; counted in bytes it holds however characters are counted.
 const MAX_SUMMARY: usize = 65_535;
+/// Room in it for what is said of annotations.
+const ROOM_FOR_NOTES: usize = 400;
+/// Annotations of one check-run: twenty requests. Nobody reads more, and the forge counts requests.
+const MOST_ANNOTATIONS: usize = 1_000;
 /// Limits of the forge on an annotation, in characters and bytes.
 const MAX_ANNOTATION_TITLE: usize = 255;
 const MAX_ANNOTATION_MESSAGE: usize = 60_000;
 
 /// The check-run's texts.
 pub fn check_run(decision: &Decision) -> CheckOutput {
+    let mut annotations = annotations(decision);
+    let beyond = annotations.len().saturating_sub(MOST_ANNOTATIONS);
+    annotations.truncate(MOST_ANNOTATIONS);
+    let mut summary = summary::summary(decision, MAX_SUMMARY - ROOM_FOR_NOTES);
+    if beyond > 0 {
+        let further = words::count(beyond, "further place has", "further places have");
+        summary.push_str(&format!(
+            "\n{further} no annotation on the files: the first {MOST_ANNOTATIONS} have one.\n"
+        ));
+    }
     CheckOutput {
         title: words::headline(decision),
-        summary: summary::summary(decision, MAX_SUMMARY),
-        annotations: annotations(decision),
+        summary,
+        annotations,
     }
+}
+
+/// Adds to the summary that the forge refused some annotations.
+pub fn note_refused(output: &mut CheckOutput, refused: usize) {
+    let some = words::count(refused, "annotation", "annotations");
+    output.summary.push_str(&format!(
+        "\nThe forge refused {some} on the files; what they say stands above.\n"
+    ));
 }
 
 /// The texts of a check-run for an evaluation that could not be made; `reason` is one sentence.

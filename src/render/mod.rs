@@ -21,7 +21,7 @@ mod words;
 
 pub use about::{About, about};
 pub use answers::{Answer, explain, help, reply, reply_marker, status, told};
-pub use check::{check_run, could_not_evaluate};
+pub use check::{check_run, could_not_evaluate, note_refused};
 pub use comment::{COMMENT_MARKER, comment, comment_resolved, comment_with};
 pub use escape::visible;
 pub use for_agent::for_agent;

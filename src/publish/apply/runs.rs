@@ -11,6 +11,9 @@ use crate::store::{OpenEvaluation, Store};
 
 use super::{Conclusion, PublishError};
 
+/// Requests that are made for one check-run to find out which annotations the forge refuses.
+pub(super) const MOST_HALVES: usize = 120;
+
 /// Ends every open evaluation of a pull request for which `why` has a reason, as cancelled.
 pub async fn cancel_evaluations(
     client: &Client,
@@ -125,4 +128,42 @@ fn annotation(annotation: &Annotation) -> AnnotationRequest {
         title: annotation.title.clone(),
         message: annotation.message.clone(),
     }
+}
+
+/// Adds annotations to an open run; gives how many of them the forge refuses. It refuses a whole request
+/// for one of them and does not say which, so that halves are sent.
+pub(super) async fn annotate(
+    client: &Client,
+    run: u64,
+    output: &CheckOutput,
+    annotations: &[Annotation],
+    halves: &mut usize,
+) -> Result<usize, ForgeError> {
+    let mut rest = vec![annotations];
+    let mut refused = 0;
+    while let Some(part) = rest.pop() {
+        if part.len() < annotations.len() {
+            if *halves == 0 {
+                refused += part.len();
+                continue;
+            }
+            *halves -= 1;
+        }
+        match client
+            .update_check_run(run, &request(output, part, None))
+            .await
+        {
+            Ok(_) => {}
+            Err(ForgeError::Validation(_)) if part.len() > 1 => {
+                let (left, right) = part.split_at(part.len() / 2);
+                rest.extend([right, left]);
+            }
+            Err(ForgeError::Validation(error)) => {
+                tracing::debug!(error, "an annotation was refused");
+                refused += part.len();
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(refused)
 }
