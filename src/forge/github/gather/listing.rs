@@ -1,18 +1,7 @@
-//! What a tree holds: fetched whole, kept by the tree's id.
+//! What a tree holds: every file by its path, every directory by its tree's id.
 
-use std::collections::VecDeque;
-
-use crate::forge::ForgeError;
 use crate::gate::facts::Listed;
-use crate::model::{BlobFact, Entry, EntryKind, Fact, Sha};
-
-use super::super::wire::{Tree, TreeItem};
-use super::{GatherError, Gatherer};
-
-/// Requests for one tree that is too large for a single answer.
-const WALK_REQUESTS: usize = 300;
-/// Some forges do not have it as an object.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+use crate::model::{BlobFact, Entry, EntryKind, Sha};
 
 /// A file, link or submodule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,20 +45,34 @@ impl Place<'_> {
     }
 }
 
+/// A directory; its path has no final `/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Directory {
+    pub path: String,
+    /// Of its tree, every item of which is in the listing.
+    pub id: Sha,
+}
+
 /// Every item of a tree, sorted by path; each path once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Listing {
     items: Vec<Item>,
+    /// In no order. Listings that were kept by an older version have none.
+    directories: Vec<Directory>,
 }
 
 impl Listing {
     /// `Err` names a path that stands twice: two names that are shown as the same text.
-    fn new(mut items: Vec<Item>) -> Result<Self, String> {
+    pub fn new(mut items: Vec<Item>, directories: Vec<Directory>) -> Result<Self, String> {
         items.sort_by(|a, b| a.path.cmp(&b.path));
         match items.windows(2).find(|pair| pair[0].path == pair[1].path) {
             Some(pair) => Err(pair[0].path.clone()),
-            None => Ok(Self { items }),
+            None => Ok(Self { items, directories }),
         }
+    }
+
+    pub fn directories(&self) -> &[Directory] {
+        &self.directories
     }
 
     pub fn items(&self) -> &[Item] {
@@ -116,8 +119,11 @@ impl Listing {
     }
 
     /// One text an item: kind, id, size or nothing, path; each ends at NUL, which no path holds.
-    fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.items.len() * 96);
+        for Directory { path, id } in &self.directories {
+            bytes.extend_from_slice(format!("d{id} {path}\0").as_bytes());
+        }
         for item in &self.items {
             let kind = match item.kind {
                 EntryKind::File => 'f',
@@ -132,149 +138,35 @@ impl Listing {
         bytes
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
-        let mut items = Vec::new();
+        let (mut items, mut directories) = (Vec::new(), Vec::new());
         for line in text.split_terminator('\0') {
+            let (size, path) = line.get(41..)?.split_once(' ')?;
+            let (id, path) = (line.get(1..41)?.parse().ok()?, path.to_owned());
             let kind = match line.as_bytes().first()? {
+                b'd' => {
+                    directories.push(Directory { path, id });
+                    continue;
+                }
                 b'f' => EntryKind::File,
                 b'x' => EntryKind::Executable,
                 b'l' => EntryKind::Symlink,
                 b's' => EntryKind::Submodule,
                 _ => return None,
             };
-            let (size, path) = line.get(41..)?.split_once(' ')?;
             items.push(Item {
-                path: path.to_owned(),
+                path,
                 kind,
-                id: line.get(1..41)?.parse().ok()?,
+                id,
                 size: match size {
                     "" => None,
                     size => Some(size.parse().ok()?),
                 },
             });
         }
-        Self::new(items).ok()
+        Self::new(items, directories).ok()
     }
-}
-
-impl Gatherer<'_> {
-    /// The listing of a tree, from the store or the forge. A tree that can't be had whole is a fact.
-    pub(super) async fn listing(&self, tree: &Sha) -> Result<Fact<Listing>, GatherError> {
-        if tree.as_str() == EMPTY_TREE {
-            return Ok(Fact::Known(Listing::default()));
-        }
-        let repo = self.client.repo();
-        if let Some(listing) = self
-            .store
-            .listing(repo, tree)
-            .await?
-            .and_then(|bytes| Listing::decode(&bytes))
-        {
-            return Ok(Fact::Known(listing));
-        }
-        let items = match self.fetch_tree(tree).await {
-            Ok(Some(items)) => items,
-            Ok(None) => {
-                return Ok(Fact::Truncated(format!(
-                    "tree {tree} is larger than {WALK_REQUESTS} requests can list"
-                )));
-            }
-            Err(ForgeError::NotFound(_)) => {
-                return Ok(Fact::Missing(format!(
-                    "the forge does not have tree {tree}"
-                )));
-            }
-            Err(error @ ForgeError::TooLarge { .. }) => {
-                return Ok(Fact::Truncated(format!("tree {tree}: {error}")));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        match Listing::new(items) {
-            Ok(listing) => {
-                self.store
-                    .put_listing(repo, tree, &listing.encode())
-                    .await?;
-                Ok(Fact::Known(listing))
-            }
-            Err(path) => Ok(Fact::Unavailable(format!(
-                "tree {tree} has two entries that the forge shows as {path:?}"
-            ))),
-        }
-    }
-
-    /// `None` when it takes too many requests.
-    async fn fetch_tree(&self, root: &Sha) -> Result<Option<Vec<Item>>, ForgeError> {
-        let mut items = Vec::new();
-        let mut rest = VecDeque::from([(String::new(), root.clone())]);
-        let mut requests = 0;
-        while let Some((prefix, id)) = rest.pop_front() {
-            requests += 2;
-            if requests > WALK_REQUESTS {
-                return Ok(None);
-            }
-            let whole = self.client.tree(&id, true).await?;
-            if !whole.truncated {
-                add(&prefix, whole, &mut items, None)?;
-                continue;
-            }
-            let level = self.client.tree(&id, false).await?;
-            if level.truncated {
-                return Ok(None);
-            }
-            add(&prefix, level, &mut items, Some(&mut rest))?;
-        }
-        Ok(Some(items))
-    }
-}
-
-/// Adds a tree's files. Its directories go to `rest`, or were listed with it.
-fn add(
-    prefix: &str,
-    tree: Tree,
-    items: &mut Vec<Item>,
-    mut rest: Option<&mut VecDeque<(String, Sha)>>,
-) -> Result<(), ForgeError> {
-    for TreeItem {
-        path,
-        mode,
-        sha,
-        size,
-    } in tree.tree
-    {
-        let path = format!("{prefix}{path}");
-        let kind = match u32::from_str_radix(&mode, 8).map(|mode| mode & 0o170_000) {
-            Ok(0o040_000) => {
-                if let Some(rest) = rest.as_deref_mut() {
-                    rest.push_back((format!("{path}/"), sha));
-                }
-                continue;
-            }
-            Ok(0o100_000) if mode.ends_with("755") => EntryKind::Executable,
-            Ok(0o100_000) => EntryKind::File,
-            Ok(0o120_000) => EntryKind::Symlink,
-            Ok(0o160_000) => EntryKind::Submodule,
-            _ => {
-                return Err(ForgeError::Malformed(format!(
-                    "tree {}: mode {mode:?} of {path:?}",
-                    tree.sha
-                )));
-            }
-        };
-        if path.contains('\0') {
-            return Err(ForgeError::Malformed(format!(
-                "tree {}: a path with NUL",
-                tree.sha
-            )));
-        }
-        items.push(Item {
-            path,
-            kind,
-            id: sha,
-            size,
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -297,7 +189,7 @@ pub(super) mod tests {
                 size: Some(u64::from(*n)),
             })
             .collect();
-        Listing::new(items).expect("each path once")
+        Listing::new(items, Vec::new()).expect("each path once")
     }
 
     #[test]
@@ -310,9 +202,12 @@ pub(super) mod tests {
             ('f', "ümläut", 5),
         ]);
         all.items[0].size = None;
+        let path = "a".to_owned();
+        let id = all.items[1].id.clone();
+        all.directories.push(Directory { path, id });
         assert_eq!(Listing::decode(&all.encode()), Some(all.clone()));
         assert_eq!(Listing::decode(&[]), Some(Listing::default()));
-        let cut = &all.encode()[..60];
+        let cut = &all.encode()[..100];
         assert_ne!(Listing::decode(cut), Some(all));
         assert_eq!(Listing::decode(b"q"), None);
     }
@@ -334,6 +229,6 @@ pub(super) mod tests {
             listing(&[('f', "a\u{fffd}", 1)]).items[0].clone(),
             listing(&[('f', "a\u{fffd}", 2)]).items[0].clone(),
         ];
-        assert_eq!(Listing::new(twice), Err("a\u{fffd}".to_owned()));
+        assert_eq!(Listing::new(twice, Vec::new()), Err("a\u{fffd}".to_owned()));
     }
 }

@@ -13,6 +13,7 @@ mod listing;
 mod objects;
 mod sources;
 mod survey;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -78,7 +79,7 @@ impl Gatherer<'_> {
             .await?;
         let merged = match &merged_tree {
             Fact::Known(tree) if *tree == survey.history.base.tree => survey.base.clone(),
-            Fact::Known(tree) => self.listing(tree).await?,
+            Fact::Known(tree) => self.listing(tree, &known(&[survey.base.known()])).await?,
             _ => no_merged_tree(&merged_tree),
         };
         let contract = self.contract(&survey, merged.known()).await?;
@@ -210,7 +211,7 @@ impl Gatherer<'_> {
         let needs_head = !history.all_files || changes::needs_head(base, merged, &patch);
         let head = if needs_head {
             let tree = self.head_tree(history).await?;
-            match self.listing(&tree).await? {
+            match self.listing(&tree, &known(&[merged, Some(base)])).await? {
                 Fact::Known(head) => Some(head),
                 other => return Ok(not_known(&other)),
             }
@@ -218,7 +219,8 @@ impl Gatherer<'_> {
             None
         };
         if let (false, Some(head)) = (history.all_files, &head) {
-            match self.listing(&merge_base.tree).await? {
+            let near = known(&[Some(base), Some(head)]);
+            match self.listing(&merge_base.tree, &near).await? {
                 Fact::Known(old) => patch = changes::patch_between(&old, head, &patch),
                 other => return Ok(not_known(&other)),
             }
@@ -276,6 +278,11 @@ fn probe(changes: &mut [Change], plan: &facts::Plan, objects: &Objects) {
             change.shebang = objects.has_shebang(&entry.id);
         }
     }
+}
+
+/// Those of some listings that could be had.
+fn known<'a>(listings: &[Option<&'a Listing>]) -> Vec<&'a Listing> {
+    listings.iter().copied().flatten().collect()
 }
 
 fn no_merged_tree<T>(merged: &Fact<Sha>) -> Fact<T> {

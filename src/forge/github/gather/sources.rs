@@ -42,6 +42,12 @@ impl Gatherer<'_> {
                         .into_iter()
                         .map(|(wanted, facts)| (wanted, SourceRead::Facts(Arc::new(facts)))),
                 );
+                let (unseen, too_large) = affordable(listing, unseen, left);
+                survey.take(
+                    too_large
+                        .into_iter()
+                        .map(|wanted| (wanted, SourceRead::TooLarge)),
+                );
                 survey.take(
                     self.fetch_sources(unseen, &mut manifests, &mut left)
                         .await?,
@@ -102,6 +108,24 @@ impl Gatherer<'_> {
         ended?;
         Ok(found)
     }
+}
+
+/// Tells what is not even fetched: what is too large by itself, and what comes after `left` bytes.
+fn affordable(listing: &Listing, wanted: Vec<Wanted>, mut left: u64) -> (Vec<Wanted>, Vec<Wanted>) {
+    let mut sizes: HashMap<Sha, Option<u64>> =
+        wanted.iter().map(|w| (w.id.clone(), None)).collect();
+    for item in listing.items() {
+        if let Some(size) = sizes.get_mut(&item.id) {
+            *size = item.size;
+        }
+    }
+    wanted.into_iter().partition(|wanted| {
+        // A size that is not told is seen when it is read.
+        let size = sizes.get(&wanted.id).copied().flatten().unwrap_or(0);
+        let fits = size <= source::LARGEST as u64 && size <= left;
+        left -= if fits { size } else { 0 };
+        fits
+    })
 }
 
 fn read(reader: &mut Reader, language: Language, fetched: &Fetched, left: &mut u64) -> SourceRead {

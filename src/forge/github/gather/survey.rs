@@ -137,7 +137,7 @@ impl Gatherer<'_> {
 
     /// The listing and the contract files of a tree.
     async fn tip(&self, tree: &Sha) -> Result<Tip, GatherError> {
-        let listing = self.listing(tree).await?;
+        let listing = self.listing(tree, &[]).await?;
         let defaults = facts::layers(&BlobFact::Absent);
         let Fact::Known(files) = &listing else {
             let why = listing.why_not().unwrap_or_default().to_owned();
