@@ -17,6 +17,12 @@ pub enum ForgeError {
     /// A primary or secondary limit; nothing is worth asking before `until`.
     #[error("rate limited until {until}")]
     RateLimited { until: DateTime<Utc> },
+    /// This repository has used its share of the installation's requests; what is left is for the others.
+    #[error("this repository has used its share of the forge's requests until {until}")]
+    OverShare { until: DateTime<Utc> },
+    /// The job is another worker's by now: nothing was sent.
+    #[error("another worker has taken the job over")]
+    LeaseLost,
     /// 410.
     #[error("gone: {0}")]
     Gone(String),

@@ -77,7 +77,11 @@ impl Store {
         };
         for task in &delivery.tasks {
             let payload = JobPayload {
-                task: task.clone(),
+                task: match (received, task) {
+                    // Its head may be an old one.
+                    (Received::Duplicate, Task::Pull { pull, .. }) => Task::from(pull),
+                    _ => task.clone(),
+                },
                 delivery: Some(delivery.id.clone()),
             };
             self.enqueue_in(&mut tx, &payload, coalesce, now).await?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sqlx::{Row as _, Sqlite, Transaction};
 
-use crate::model::{DeliveryId, PullKey};
+use crate::model::{DeliveryId, InstallationId, PullKey};
 
 use super::{Store, StoreError, Task};
 
@@ -153,11 +153,17 @@ impl Store {
 
     /// Takes the job that has been due longest, if any is. Expired leases are given back first.
     pub async fn claim(&self) -> Result<Option<Lease>, StoreError> {
+        self.claim_fairly(u32::MAX).await
+    }
+
+    /// [`Store::claim`], but of no repository of which `most` jobs run already: one that is slow must not
+    /// take the places of the others.
+    pub async fn claim_fairly(&self, most: u32) -> Result<Option<Lease>, StoreError> {
         let now = self.now_ms();
         let mut tx = self.begin().await?;
         let died = self.expire_in(&mut tx, now).await?;
         let lease = loop {
-            let Some(claimed) = self.claim_in(&mut tx, now).await? else {
+            let Some(claimed) = self.claim_in(&mut tx, now, most).await? else {
                 break None;
             };
             match claimed {
@@ -189,6 +195,7 @@ impl Store {
         &self,
         tx: &mut Transaction<'static, Sqlite>,
         now: i64,
+        most: u32,
     ) -> Result<Option<Result<Lease, i64>>, StoreError> {
         let due: Option<i64> = sqlx::query_scalar(
             "SELECT id FROM job AS next
@@ -196,9 +203,15 @@ impl Store {
                AND NOT EXISTS (
                    SELECT 1 FROM job AS other
                    WHERE other.kind = next.kind AND other.key = next.key AND other.state = 'running')
+               AND ?2 > (
+                   SELECT count(*) FROM job AS other
+                   WHERE other.state = 'running'
+                     AND substr(other.key, 1, instr(replace(other.key, '@', '#'), '#'))
+                       = substr(next.key, 1, instr(replace(next.key, '@', '#'), '#')))
              ORDER BY run_at, id LIMIT 1",
         )
         .bind(now)
+        .bind(most)
         .fetch_optional(&mut **tx)
         .await?;
         let Some(id) = due else {
@@ -262,6 +275,29 @@ impl Store {
         .fetch_one(self.reader())
         .await?;
         Ok(held)
+    }
+
+    /// Puts off every waiting job of an installation: the forge answers none of them for so long. Events
+    /// that come later are not put off.
+    pub async fn hold_back(
+        &self,
+        installation: InstallationId,
+        after: Duration,
+    ) -> Result<(), StoreError> {
+        let floor = self.now_ms().saturating_add(millis(after));
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "UPDATE job SET not_before = max(not_before, ?2), run_at = max(run_at, ?2)
+             WHERE state = 'queued' AND CASE WHEN json_valid(payload) THEN EXISTS (
+                 SELECT 1 FROM json_tree(payload) AS field
+                 WHERE field.key = 'installation' AND field.value = ?1) ELSE FALSE END",
+        )
+        .bind(installation.0.cast_signed())
+        .bind(floor)
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     /// How long a claim lasts unless it is extended.

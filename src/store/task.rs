@@ -16,8 +16,8 @@ pub struct RepoKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Bring a pull request up to date. `head` is what the newest event told, for logs: the work reads
-    /// the real one.
+    /// Bring a pull request up to date. `head` is what the newest event told: the forge must show it
+    /// before the work begins.
     Pull { pull: PullKey, head: Option<Sha> },
     /// Find the open pull requests whose head this commit is, and bring each up to date. Events about
     /// commits of forks name no pull request.

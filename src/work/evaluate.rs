@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use chrono::Utc;
 
-use crate::forge::ForgeError;
 use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
@@ -23,14 +22,19 @@ use super::commands::Commands;
 use super::seat::Seat;
 use super::stop::Stop;
 
+/// Attempts that wait for the API to show the head that the event told. After them what the API shows is
+/// believed: the event was an old one that came late.
+const ATTEMPTS_FOR_HEAD: u32 = 3;
 /// Attempts that wait for the forge's test merge before the decision is *undetermined*.
-const ATTEMPTS_FOR_MERGE: u32 = 5;
+const ATTEMPTS_FOR_MERGE: u32 = 6;
 /// A Snapshot whose JSON is larger is not kept; bytes.
 const LARGEST_SNAPSHOT: usize = 32 << 20;
 
 /// Brings `pull` up to date.
 pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Lease) -> Outcome {
-    let client = app.client(pull.installation, pull.repo.clone());
+    let client = app
+        .client(pull.installation, pull.repo.clone())
+        .fenced(store.clone(), lease.clone());
     let work = Work {
         client: &client,
         store,
@@ -44,6 +48,7 @@ pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Le
         Ok(Some(stop)) => return stop.outcome(Utc::now()),
         Err(stop) => stop,
     };
+    stop.hold_back(store, pull.installation).await;
     let outcome = stop.outcome(Utc::now());
     let is_last = matches!(outcome, Outcome::Dead { .. }) || lease.attempt >= lease.max_attempts;
     if is_last && let Err(error) = work.give_up(&stop.to_string()).await {
@@ -72,8 +77,9 @@ impl<'a> Work<'a> {
     /// back; it is given at the end.
     async fn bring_up_to_date(&self) -> Result<Option<Stop>, Stop> {
         let pull = self.client.pull(self.pull.number).await?;
+        self.is_up_to_date(&pull)?;
         let asked = match self.commands().run(&pull).await {
-            Err(stop @ Stop::Forge(ForgeError::RateLimited { .. })) => return Err(stop),
+            Err(stop) if stop.ends_all() => return Err(stop),
             asked => asked.err(),
         };
         self.judge(&pull).await?;
@@ -148,6 +154,19 @@ impl<'a> Work<'a> {
             .store
             .settle_pull(repo, number, &pull.head.sha, Some(base))
             .await?)
+    }
+
+    /// The head that the API shows must be the event's: webhooks run ahead of the API.
+    fn is_up_to_date(&self, pull: &Pull) -> Result<(), Stop> {
+        match self.lease.task.head() {
+            Some(told) if *told != pull.head.sha && self.lease.attempt < ATTEMPTS_FOR_HEAD => {
+                Err(Stop::Behind {
+                    shown: pull.head.sha.clone(),
+                    told: told.clone(),
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Finds the pull request's seat and what is published for its head under the check of `guarded`.

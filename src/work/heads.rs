@@ -13,7 +13,10 @@ use super::stop::Stop;
 pub(super) async fn attempt(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Outcome {
     match enqueue_pulls(app, store, repo, head).await {
         Ok(()) => Outcome::Done,
-        Err(stop) => stop.outcome(Utc::now()),
+        Err(stop) => {
+            stop.hold_back(store, repo.installation).await;
+            stop.outcome(Utc::now())
+        }
     }
 }
 

@@ -168,8 +168,11 @@ impl<H: Handler> Runner<H> {
     /// Claims until every place is taken or nothing is due.
     async fn fill(&self, attempts: &mut JoinSet<()>, give_up: &CancellationToken) {
         let inner = &self.inner;
-        while attempts.len() < inner.settings.concurrency.max(1) {
-            match inner.store.claim().await {
+        let places = inner.settings.concurrency.max(1);
+        // One place is always another repository's.
+        let fair = u32::try_from(places.saturating_sub(1).max(1)).unwrap_or(u32::MAX);
+        while attempts.len() < places {
+            match inner.store.claim_fairly(fair).await {
                 Ok(Some(lease)) => {
                     let (inner, give_up) = (Arc::clone(inner), give_up.clone());
                     attempts.spawn(async move { inner.attempt(lease, &give_up).await });

@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 
 use crate::forge::ForgeError;
 use crate::forge::github::gather::GatherError;
+use crate::model::{InstallationId, Sha};
 use crate::publish::apply::PublishError;
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 use super::Outcome;
 
@@ -22,6 +23,8 @@ pub(super) enum Stop {
     MergePending(String),
     #[error("another job publishes for the same head")]
     HeadTaken,
+    #[error("the forge shows head {shown} yet, and told of {told}")]
+    Behind { shown: Sha, told: Sha },
 }
 
 impl From<GatherError> for Stop {
@@ -48,7 +51,7 @@ impl Stop {
     pub fn outcome(&self, now: DateTime<Utc>) -> Outcome {
         let why = self.to_string();
         let after = match self {
-            Self::Forge(ForgeError::RateLimited { until }) => {
+            Self::Forge(ForgeError::RateLimited { until } | ForgeError::OverShare { until }) => {
                 (*until - now).to_std().unwrap_or_default()
             }
             // A permission or a repository that is gone comes back by an event, not by waiting.
@@ -61,12 +64,39 @@ impl Stop {
             ) => return Outcome::Dead { why },
             // A key may be being rotated, an answer may have been a proxy's.
             Self::Forge(
-                ForgeError::Unauthorized(_) | ForgeError::Transient(_) | ForgeError::Malformed(_),
+                ForgeError::Unauthorized(_)
+                | ForgeError::Transient(_)
+                | ForgeError::Malformed(_)
+                | ForgeError::LeaseLost,
             )
             | Self::Store(_)
             | Self::MergePending(_)
-            | Self::HeadTaken => Duration::ZERO,
+            | Self::HeadTaken
+            | Self::Behind { .. } => Duration::ZERO,
         };
         Outcome::Retry { after, why }
+    }
+
+    /// Nothing more can be asked of the forge, or written there, in this attempt.
+    pub fn ends_all(&self) -> bool {
+        matches!(
+            self,
+            Self::Forge(
+                ForgeError::RateLimited { .. }
+                    | ForgeError::OverShare { .. }
+                    | ForgeError::LeaseLost
+            )
+        )
+    }
+
+    /// A limit of the forge is the whole installation's: its other jobs would only be refused too.
+    pub async fn hold_back(&self, store: &Store, installation: InstallationId) {
+        let Self::Forge(ForgeError::RateLimited { until }) = self else {
+            return;
+        };
+        let after = (*until - Utc::now()).to_std().unwrap_or_default();
+        if let Err(error) = store.hold_back(installation, after).await {
+            tracing::warn!(%error, "jobs of a limited installation could not be put off");
+        }
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use frostline::demo::forge::{Answer, Fault, Limits};
 use frostline::forge::ForgeError;
-use frostline::forge::github::{App, AppKey, AppSettings, Fetched, SettingsError, Wanted};
+use frostline::forge::github::{
+    App, AppKey, AppSettings, Fetched, SettingsError, Timeouts, Wanted,
+};
 use frostline::model::{PrNumber, Sha};
 
 use crate::support::world::{REPO, World, app};
@@ -39,17 +41,211 @@ async fn twenty_requests_at_once_mint_one_token() {
 #[tokio::test]
 async fn a_token_is_asked_for_one_repository_and_the_permissions_that_are_needed() {
     let (world, number) = world_with_pull().await;
-    world.client().pull(number).await.unwrap();
-    let requests = world.forge.requests();
-    let mint = requests
-        .iter()
-        .find(|r| r.path.ends_with("/access_tokens"))
+    let client = world.client();
+    let mints = || {
+        let requests = world.forge.requests();
+        let mints = requests
+            .into_iter()
+            .filter(|r| r.path.ends_with("/access_tokens"));
+        mints.map(|mint| mint.body).collect::<Vec<_>>()
+    };
+    client.pull(number).await.unwrap();
+    client.find_comment(number, None, |_| false).await.unwrap();
+    let wanted = [Wanted {
+        id: id_of(b"x = 1\n"),
+        size: None,
+    }];
+    client
+        .blobs(&[&wanted[..], &wanted[..]].concat(), 100, |_, _| {})
+        .await
         .unwrap();
-    assert_eq!(mint.body["repositories"], serde_json::json!(["parser"]));
-    assert_eq!(
-        mint.body["permissions"],
-        serde_json::json!({"checks": "write", "contents": "read", "metadata": "read", "pull_requests": "write"})
+    let [read] = &mints()[..] else {
+        panic!("{:?}", mints());
+    };
+    assert_eq!(read["repositories"], serde_json::json!(["parser"]));
+    let permissions = read["permissions"].as_object().unwrap();
+    assert!(permissions.values().all(|level| level == "read"), "{read}");
+
+    let comment = client.create_comment(number, "Hello").await.unwrap();
+    client
+        .set_minimized(&comment.node_id, None, true)
+        .await
+        .unwrap();
+    let [_, write] = &mints()[..] else {
+        panic!("{:?}", mints());
+    };
+    assert_eq!(write["repositories"], serde_json::json!(["parser"]));
+    let wanted: serde_json::Map<_, _> = frostline::forge::github::PERMISSIONS
+        .iter()
+        .map(|(name, level)| ((*name).to_owned(), (*level).into()))
+        .collect();
+    assert_eq!(write["permissions"], serde_json::Value::from(wanted));
+    let asked: Vec<_> = permissions.keys().collect();
+    let named: Vec<_> = write["permissions"].as_object().unwrap().keys().collect();
+    assert_eq!(asked, named);
+}
+
+fn impatient(world: &World) -> App {
+    let key = AppKey::from_pem(
+        world.forge.app_id(),
+        world.forge.private_key_pem().as_bytes(),
     );
+    let settings = AppSettings {
+        api_url: world.forge.url().parse().unwrap(),
+        allow_http_loopback: true,
+        key: key.unwrap(),
+    };
+    let timeouts = Timeouts {
+        connect: Duration::from_secs(5),
+        read: Duration::from_millis(300),
+        total: Duration::from_secs(5),
+    };
+    App::with_timeouts(settings, timeouts).unwrap()
+}
+
+#[tokio::test]
+async fn a_forge_that_does_not_go_on_is_not_waited_for_and_a_flood_is_not_read() {
+    let (world, number) = world_with_pull().await;
+    let key = world.key(number.0);
+    let client = impatient(&world).client(key.installation, key.repo);
+    client.pull(number).await.unwrap();
+    for answer in [Answer::Silence, Answer::Trickle] {
+        let name = format!("{answer:?}");
+        world.forge.fault(Fault::next("GET", "/pulls/", answer));
+        let asked = client.pull(number);
+        let answer = tokio::time::timeout(Duration::from_secs(4), asked).await;
+        let error = answer.expect("less than the total").unwrap_err();
+        assert!(
+            matches!(error, ForgeError::Transient(_)),
+            "{name}: {error:?}"
+        );
+    }
+    let flood = Answer::Flood((32 << 20) + 1);
+    world.forge.fault(Fault::next("GET", "/pulls/", flood));
+    let client = world.client();
+    let error = client.pull(number).await.unwrap_err();
+    assert!(matches!(error, ForgeError::TooLarge { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn what_has_not_changed_is_not_sent_again() {
+    let (world, number) = world_with_pull().await;
+    let client = world.client();
+    let first = client.pull(number).await.unwrap();
+    assert_eq!(client.pull(number).await.unwrap(), first);
+    let last = world.forge.requests().pop().unwrap();
+    assert_eq!(last.status, 304);
+    world.push("fix", &[("src/parse.py", "x = 2\n")], "alice");
+    let second = client.pull(number).await.unwrap();
+    assert_ne!(second.head.sha, first.head.sha);
+    assert_eq!(world.forge.requests().pop().unwrap().status, 200);
+}
+
+/// A GitHub Enterprise Server has its API below `/api/v3`, and GraphQL beside it.
+#[tokio::test]
+async fn an_enterprise_server_is_spoken_to_at_its_own_paths() {
+    let world = World::enterprise().await;
+    let files: Vec<(String, String)> = (0..130)
+        .map(|n| (format!("app/m{n:03}.py"), format!("x = {n}\n")))
+        .collect();
+    world.forge.set_limits(Limits {
+        compare_files: 300,
+        ..Limits::default()
+    });
+    world
+        .forge
+        .push(REPO, "big", files, "acme-coder[bot]")
+        .unwrap();
+    let new = frostline::demo::forge::NewPull::new("big", "acme-coder[bot]", "Big");
+    let number = world.forge.open_pull(REPO, new).unwrap();
+    for n in 0..130 {
+        world
+            .forge
+            .add_comment(REPO, number, "alice", &format!("No. {n}"))
+            .unwrap();
+    }
+    assert_eq!(world.evaluate(number).await, 1);
+    assert_eq!(world.conclusion(number), "failure");
+    assert_eq!(world.comments(number).len(), 131);
+    let client = world.client();
+    let (files, all) = client.pull_files(PrNumber(number), 1_000).await.unwrap();
+    assert_eq!(
+        (files.len(), all),
+        (130, true),
+        "pages are asked for with the token"
+    );
+    let mut graphql = 0;
+    for request in world.forge.requests() {
+        assert!(request.status < 400, "{request:?}");
+        graphql += usize::from(request.path == "/api/graphql");
+        let at_home = request.path.starts_with("/api/v3/") || request.path == "/api/graphql";
+        assert!(at_home, "{}", request.path);
+    }
+    assert!(graphql > 0);
+    world.forge.assert_clean();
+}
+
+#[tokio::test]
+async fn a_limit_that_graphql_tells_with_status_200_says_when_it_ends() {
+    let world = World::new().await;
+    let wanted: Vec<Wanted> = [&b"{\"a\": 1}\n"[..], b"Parser\n"]
+        .iter()
+        .map(|bytes| Wanted {
+            id: id_of(bytes),
+            size: None,
+        })
+        .collect();
+    let limit = Answer::GraphqlLimited(Duration::from_secs(600));
+    world.forge.fault(Fault::next("POST", "/graphql", limit));
+    match world.client().blobs(&wanted, 1000, |_, _| {}).await {
+        Err(ForgeError::RateLimited { until }) => {
+            let left = (until - chrono::Utc::now()).num_seconds();
+            assert!((590..=602).contains(&left), "{left}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_a_query_leaves_out_is_asked_for_in_smaller_ones() {
+    let world = World::new().await;
+    world.forge.set_limits(Limits {
+        graphql_objects: 12,
+        ..Limits::default()
+    });
+    let blobs: Vec<Vec<u8>> = (0..40).map(|n| format!("blob {n}").into_bytes()).collect();
+    let files = blobs
+        .iter()
+        .enumerate()
+        .map(|(n, bytes)| (format!("b/{n}"), bytes));
+    world
+        .forge
+        .push(REPO, "blobs", files.collect::<Vec<_>>(), "alice")
+        .unwrap();
+    let wanted: Vec<Wanted> = blobs
+        .iter()
+        .map(|bytes| Wanted {
+            id: id_of(bytes),
+            size: Some(bytes.len() as u64),
+        })
+        .collect();
+    let mut got = std::collections::BTreeMap::new();
+    let client = world.client();
+    client
+        .blobs(&wanted, 1000, |id, fetched| {
+            assert!(got.insert(id.clone(), fetched).is_none());
+        })
+        .await
+        .unwrap();
+    for bytes in &blobs {
+        assert_eq!(got[&id_of(bytes)], Fetched::Bytes(bytes.clone()));
+    }
+    let requests = world.requests_since(0);
+    assert!(
+        !requests.iter().any(|r| r.contains("/git/blobs/")),
+        "{requests:#?}"
+    );
+    assert!(requests.len() <= 8, "{requests:#?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use frostline::demo::forge::{Answer, Fault, NewPull};
 
@@ -100,4 +102,22 @@ async fn a_lost_answer_makes_no_second_check_run_or_comment() {
 #[tokio::test]
 async fn a_failing_forge_is_asked_again_later() {
     lose_every_request(Answer::Status(502), true).await;
+}
+
+#[tokio::test]
+async fn a_limit_in_the_middle_of_anything_is_waited_for() {
+    let wait = Duration::from_secs(1800);
+    for limit in [
+        Answer::RateLimited(wait),
+        Answer::Secondary(wait),
+        Answer::Status(429),
+    ] {
+        lose_every_request(limit, false).await;
+    }
+}
+
+/// Not even the App's own signature is given up at once: a key may be being exchanged.
+#[tokio::test]
+async fn a_refused_token_loses_nothing() {
+    lose_every_request(Answer::Status(401), false).await;
 }

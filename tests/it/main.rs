@@ -1,5 +1,6 @@
 //! Everything with I/O: real git repositories, a real SQLite file, real HTTP on loopback.
 
+mod any_size;
 mod cli;
 mod commands;
 mod contract;
@@ -7,6 +8,7 @@ mod demo;
 mod docs;
 mod evaluate;
 mod fake_forge;
+mod faults;
 mod forge;
 mod git_commands;
 mod git_fixtures;

@@ -209,7 +209,8 @@ async fn a_delivery_seen_before_is_told_and_enqueued_all_the_same() {
         bench.store.receive(&first).await.unwrap(),
         Received::Duplicate
     );
-    assert_eq!(claim(&bench.store).await.task, first.tasks[0]);
+    // The head that it told of may be an old one by now: the forge need not show it.
+    assert_eq!(claim(&bench.store).await.task, Task::from(&pull(7)));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The App's signature and the installation tokens that it buys.
 //!
 //! Invariant: however many requests need a token at once, one is minted; each token is good for one
-//! repository and for no more than [`PERMISSIONS`].
+//! repository and for no more than [`PERMISSIONS`], and what only reads has a token that can't write.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderValue, Method};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use octocrab::Octocrab;
 use serde::{Deserialize, Serialize};
 
 use crate::forge::ForgeError;
 use crate::model::{InstallationId, RepoName};
 
-use super::transport::{self, Call};
+use super::transport::{self, Call, Transport};
 
 /// What tokens are asked for: what the requests of this room need and nothing else. The App's manifest
 /// asks for the same (a test compares).
@@ -105,7 +104,28 @@ fn bearer(secret: &str) -> Result<HeaderValue, ForgeError> {
         .map_err(|_| ForgeError::Malformed("a token that fits in no header".to_owned()))
 }
 
-type Key = (InstallationId, RepoName);
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Scope {
+    Read,
+    Write,
+}
+
+impl Scope {
+    fn permissions(self) -> serde_json::Map<String, serde_json::Value> {
+        let level = |level: &'static str| match self {
+            Self::Read => "read",
+            Self::Write => level,
+        };
+        PERMISSIONS
+            .iter()
+            .map(|(name, wanted)| ((*name).to_owned(), level(wanted).into()))
+            .collect()
+    }
+}
+
+/// Whose token, of which repository, and what for.
+pub(super) type Key = (InstallationId, RepoName, Scope);
 
 struct BeforeExpiry;
 
@@ -143,20 +163,18 @@ impl Tokens {
         self.key.id
     }
 
-    /// A token for `repo`. `minted` is called before a request goes out.
+    /// A token of `key`. `minted` is called before a request goes out.
     pub async fn get(
         &self,
-        transport: &Octocrab,
+        transport: &Transport,
         api_path: &str,
-        installation: InstallationId,
-        repo: &RepoName,
+        key: &Key,
         minted: impl FnOnce(),
     ) -> Result<Token, ForgeError> {
-        let key = (installation, repo.clone());
         self.cache
-            .try_get_with(key, async {
+            .try_get_with_by_ref(key, async {
                 minted();
-                self.mint(transport, api_path, installation, repo).await
+                self.mint(transport, api_path, key).await
             })
             .await
             .map_err(|error| (*error).clone())
@@ -172,10 +190,10 @@ impl Tokens {
     }
 
     /// Forgets `token`, unless another request has replaced it already.
-    pub async fn forget(&self, installation: InstallationId, repo: &RepoName, token: &Token) {
+    pub async fn forget(&self, key: &Key, token: &Token) {
         use moka::ops::compute::Op;
         self.cache
-            .entry((installation, repo.clone()))
+            .entry_by_ref(key)
             .and_compute_with(async |entry| match entry {
                 Some(entry) if entry.value().secret == token.secret => Op::Remove,
                 _ => Op::Nop,
@@ -185,27 +203,23 @@ impl Tokens {
 
     async fn mint(
         &self,
-        transport: &Octocrab,
+        transport: &Transport,
         api_path: &str,
-        installation: InstallationId,
-        repo: &RepoName,
+        (installation, repo, scope): &Key,
     ) -> Result<Token, ForgeError> {
         #[derive(Deserialize)]
         struct Minted {
             token: String,
             expires_at: DateTime<Utc>,
         }
-        let permissions: serde_json::Map<_, _> = PERMISSIONS
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), (*level).into()))
-            .collect();
         let call = Call::with_body(
             Method::POST,
             format!("/app/installations/{}/access_tokens", installation.0),
-            serde_json::json!({"repositories": [repo.name()], "permissions": permissions}),
+            serde_json::json!({"repositories": [repo.name()], "permissions": scope.permissions()}),
         );
         let path = format!("{api_path}{}", call.path);
-        let answer = transport::send(transport, &call, &path, self.app()?).await?;
+        let (answer, _) = transport::send(transport, &call, &path, self.app()?).await;
+        let answer = answer?;
         // serde's message could quote the token.
         let minted: Minted = serde_json::from_slice(&answer.body)
             .map_err(|_| ForgeError::Malformed(format!("{}: no token", call.name())))?;
@@ -223,7 +237,8 @@ mod tests {
 
     #[test]
     fn a_token_is_not_used_in_its_last_minutes() {
-        let key = (InstallationId(1), "a/b".parse().expect("a name"));
+        let repo = "a/b".parse().expect("a name");
+        let key = (InstallationId(1), repo, Scope::Read);
         let left = |minutes| {
             let token = Token {
                 secret: "x".to_owned(),

@@ -74,12 +74,12 @@ impl Client {
         let mut batches = batches(text);
         while let Some(batch) = batches.pop() {
             match self.text_batch(&batch, &mut raw, &mut each).await {
-                Ok(()) => {}
-                // The forge gives up on a batch after ten seconds: half as much may pass.
+                // It broke off before these: half as many may pass.
+                Ok(rest) if batch.len() >= SMALLEST_SPLIT => halve(&rest, &mut batches),
+                Ok(rest) => raw.extend(rest),
+                // The forge gives up on a batch after ten seconds.
                 Err(ForgeError::Transient(_)) if batch.len() >= SMALLEST_SPLIT => {
-                    let (left, right) = batch.split_at(batch.len() / 2);
-                    batches.push(right.to_vec());
-                    batches.push(left.to_vec());
+                    halve(&batch, &mut batches);
                 }
                 Err(ForgeError::Validation(_) | ForgeError::TooLarge { .. }) => {
                     raw.extend(batch);
@@ -94,12 +94,14 @@ impl Client {
         Ok(())
     }
 
+    /// Gives those that the answer left out because it asked for too much. What can't be trusted as text
+    /// goes to `raw`.
     async fn text_batch<'a>(
         &self,
         batch: &[&'a Wanted],
         raw: &mut Vec<&'a Wanted>,
         each: &mut impl FnMut(&Sha, Fetched),
-    ) -> Result<(), ForgeError> {
+    ) -> Result<Vec<&'a Wanted>, ForgeError> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Blob {
@@ -108,6 +110,7 @@ impl Client {
             text: Option<String>,
         }
         let answer = self.query(&query(batch), self.variables()).await?;
+        let is_partial = matches!(answer.error, Some(ForgeError::Transient(_)));
         let mut found: BTreeMap<String, Option<Blob>> = match answer.data.get("repository").cloned()
         {
             Some(serde_json::Value::Object(fields)) => fields
@@ -116,20 +119,22 @@ impl Client {
                 .collect(),
             _ => BTreeMap::new(),
         };
+        let mut rest = Vec::new();
         for (index, blob) in batch.iter().enumerate() {
+            let found = found.remove(&format!("b{index}")).flatten();
+            let is_left_out = is_partial && found.is_none();
             let bytes = found
-                .remove(&format!("b{index}"))
-                .flatten()
                 .filter(|found| !found.is_truncated)
                 .and_then(|found| found.text)
                 .map(String::into_bytes)
                 .filter(|bytes| is(bytes, &blob.id));
             match bytes {
                 Some(bytes) => each(&blob.id, Fetched::Bytes(bytes)),
+                None if is_left_out => rest.push(*blob),
                 None => raw.push(blob),
             }
         }
-        Ok(())
+        Ok(rest)
     }
 
     fn variables(&self) -> serde_json::Value {
@@ -150,6 +155,12 @@ impl Client {
             Err(error) => Err(error),
         }
     }
+}
+
+fn halve<'a>(batch: &[&'a Wanted], batches: &mut Vec<Vec<&'a Wanted>>) {
+    let (left, right) = batch.split_at(batch.len() / 2);
+    let halves = [right, left].into_iter().filter(|half| !half.is_empty());
+    batches.extend(halves.map(<[_]>::to_vec));
 }
 
 /// Groups of at most [`BATCH`] blobs and, where sizes are known, [`BATCH_BYTES`].

@@ -1,17 +1,20 @@
 //! The App, and a client for one repository of one installation.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use octocrab::Octocrab;
+use http::HeaderValue;
 use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use crate::forge::ForgeError;
 use crate::model::{InstallationId, RepoName};
+use crate::store::{Lease, Store};
 
-use super::auth::{AppKey, Tokens};
-use super::transport::{self, Answer, Call};
+use super::auth::{AppKey, Key, Scope, Tokens};
+use super::share::Shares;
+use super::transport::{self, Answer, Call, Timeouts, Transport};
+use super::wire::Pull;
 
 /// How to reach the forge, and as whom.
 #[derive(Debug, Clone)]
@@ -39,11 +42,12 @@ pub enum SettingsError {
 }
 
 struct Inner {
-    transport: Octocrab,
+    transport: Transport,
     /// Path of the REST API below the host: empty, or `/api/v3`.
     api_path: String,
     graphql_path: String,
     tokens: Tokens,
+    shares: Shares,
     /// Login of the App's bot, once it was asked for.
     bot: OnceCell<String>,
 }
@@ -74,6 +78,11 @@ fn is_loopback(url: &Url) -> bool {
 impl App {
     /// Must be called inside a tokio runtime.
     pub fn new(settings: AppSettings) -> Result<Self, SettingsError> {
+        Self::with_timeouts(settings, Timeouts::default())
+    }
+
+    /// [`App::new`] with other limits on how long a request may take.
+    pub fn with_timeouts(settings: AppSettings, timeouts: Timeouts) -> Result<Self, SettingsError> {
         let url = settings.api_url;
         let secure = url.scheme() == "https"
             || (url.scheme() == "http" && settings.allow_http_loopback && is_loopback(&url));
@@ -92,7 +101,7 @@ impl App {
             "{}/graphql",
             api_path.strip_suffix("/v3").unwrap_or(&api_path)
         );
-        let transport = transport::build(&url.origin().ascii_serialization())
+        let transport = transport::build(&url.origin().ascii_serialization(), timeouts)
             .map_err(|_| SettingsError::Transport)?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -100,6 +109,7 @@ impl App {
                 api_path,
                 graphql_path,
                 tokens: Tokens::new(settings.key),
+                shares: Shares::default(),
                 bot: OnceCell::new(),
             }),
         })
@@ -117,22 +127,41 @@ impl App {
             installation,
             repo,
             requests: AtomicU64::new(0),
+            fence: None,
+            seen: Mutex::default(),
         }
     }
 }
 
 /// Requests about one repository, with an installation token, counted.
-#[derive(Debug)]
 pub struct Client {
     app: App,
     installation: InstallationId,
     repo: RepoName,
     requests: AtomicU64,
+    fence: Option<(Store, Lease)>,
+    /// The pull request that was read last, with its entity tag.
+    pub(super) seen: Mutex<Option<(HeaderValue, Pull)>>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("installation", &self.installation)
+            .field("repo", &self.repo)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
     pub fn repo(&self) -> &RepoName {
         &self.repo
+    }
+
+    /// A client for the holder of a lease: once that is lost, nothing is written any more.
+    pub fn fenced(mut self, store: Store, lease: Lease) -> Self {
+        self.fence = Some((store, lease));
+        self
     }
 
     pub fn app_id(&self) -> u64 {
@@ -155,8 +184,9 @@ impl Client {
             let call = Call::get("/app");
             let path = format!("{}{}", inner.api_path, call.path);
             self.count();
-            let answer =
-                transport::send(&inner.transport, &call, &path, inner.tokens.app()?).await?;
+            let (answer, _) =
+                transport::send(&inner.transport, &call, &path, inner.tokens.app()?).await;
+            let answer = answer?;
             let Myself { slug } = answer.json(&call)?;
             Ok(format!("{slug}[bot]"))
         });
@@ -169,54 +199,70 @@ impl Client {
     }
 
     pub(super) async fn rest(&self, call: &Call) -> Result<Answer, ForgeError> {
-        let api = &self.app.inner.api_path;
-        // `next` links are absolute paths already.
-        let path = if !api.is_empty() && call.path.starts_with(&format!("{api}/")) {
-            call.path.clone()
-        } else {
-            format!("{api}{}", call.path)
-        };
-        self.send(call, &path).await
+        let path = format!("{}{}", self.app.inner.api_path, call.path);
+        self.send(call, &path, "core").await
     }
 
     pub(super) async fn graphql(&self, call: &Call) -> Result<Answer, ForgeError> {
-        self.send(call, &self.app.inner.graphql_path).await
+        self.send(call, &self.app.inner.graphql_path, "graphql")
+            .await
     }
 
     /// One request; a second one with a fresh token when a token from the cache was refused. A refused
     /// request has done nothing, so that this is safe for writes too.
-    async fn send(&self, call: &Call, path: &str) -> Result<Answer, ForgeError> {
+    async fn send(&self, call: &Call, path: &str, resource: &str) -> Result<Answer, ForgeError> {
         let inner = &self.app.inner;
+        let scope = if call.writes {
+            Scope::Write
+        } else {
+            Scope::Read
+        };
+        let key: Key = (self.installation, self.repo.clone(), scope);
         let mut retried = false;
         loop {
+            self.may_send(call, resource).await?;
             let mut fresh = false;
             let token = inner
                 .tokens
-                .get(
-                    &inner.transport,
-                    &inner.api_path,
-                    self.installation,
-                    &self.repo,
-                    || {
-                        fresh = true;
-                        self.count();
-                    },
-                )
+                .get(&inner.transport, &inner.api_path, &key, || {
+                    fresh = true;
+                    self.count();
+                })
                 .await?;
             self.count();
-            let answer =
+            let (answer, rate) =
                 transport::send(&inner.transport, call, path, token.authorization()?).await;
+            if let Some(rate) = rate {
+                inner.shares.note(self.installation, &self.repo, &rate);
+            }
             if !matches!(answer, Err(ForgeError::Unauthorized(_))) {
                 return answer;
             }
-            inner
-                .tokens
-                .forget(self.installation, &self.repo, &token)
-                .await;
+            inner.tokens.forget(&key, &token).await;
             if fresh || retried {
                 return answer;
             }
             retried = true;
+        }
+    }
+
+    /// What only reads keeps to the repository's share; what was begun is published all the same, but by
+    /// the lease's holder alone.
+    async fn may_send(&self, call: &Call, resource: &str) -> Result<(), ForgeError> {
+        if !call.writes {
+            let shares = &self.app.inner.shares;
+            return shares.allow(self.installation, &self.repo, resource);
+        }
+        let Some((store, lease)) = &self.fence else {
+            return Ok(());
+        };
+        match store.holds(lease).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ForgeError::LeaseLost),
+            Err(error) => Err(ForgeError::Transient(format!(
+                "{}: whether the job is still ours: {error}",
+                call.name()
+            ))),
         }
     }
 

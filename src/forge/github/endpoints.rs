@@ -1,5 +1,7 @@
 //! One method for each request that is made.
 
+use std::sync::PoisonError;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::Method;
 use serde::de::DeserializeOwned;
@@ -9,11 +11,13 @@ use crate::forge::ForgeError;
 use crate::model::{PrNumber, Sha};
 
 use super::client::Client;
-use super::transport::{Call, RAW};
+use super::transport::{Call, RAW, SECONDARY_LIMIT_PAUSE, speaks_of_limit};
 use super::wire::{
     Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, Tree,
 };
 
+/// Rows of a page: the most that the forge gives.
+const PAGE: usize = 100;
 /// Pages of comments that are read in search of ours.
 const COMMENT_PAGES: usize = 50;
 
@@ -63,8 +67,40 @@ impl Client {
         self.rest(&call).await?.json(&call)
     }
 
+    /// The pull request as it stands. Read again, it costs nothing of the limit while it stands unchanged.
     pub async fn pull(&self, number: PrNumber) -> Result<Pull, ForgeError> {
-        self.read(self.path(&format!("/pulls/{number}"))).await
+        let seen = self
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .filter(|(_, pull)| pull.number == number.0);
+        let mut call = Call::get(self.path(&format!("/pulls/{number}")));
+        call.unless = seen.as_ref().map(|(tag, _)| tag.clone());
+        let answer = self.rest(&call).await?;
+        if let (true, Some((_, pull))) = (answer.unchanged, seen) {
+            return Ok(pull);
+        }
+        let pull: Pull = answer.json(&call)?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = answer.etag.map(|tag| (tag, pull.clone()));
+        Ok(pull)
+    }
+
+    /// Page `page` (from 1) of the list at `path`, and whether there is another one.
+    async fn page<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        page: usize,
+        rows: impl Fn(&T) -> usize,
+    ) -> Result<(T, bool), ForgeError> {
+        let join = if path.contains('?') { '&' } else { '?' };
+        let call = Call::get(format!("{path}{join}per_page={PAGE}&page={page}"));
+        let answer = self.rest(&call).await?;
+        let list: T = answer.json(&call)?;
+        // A full page may be the last one; a short one with a next link is not.
+        let more = answer.more || rows(&list) >= PAGE;
+        Ok((list, more))
     }
 
     /// Pull requests that hold a commit of theirs, at most 100; not all of them have it as their head.
@@ -99,18 +135,16 @@ impl Client {
         number: PrNumber,
         most: usize,
     ) -> Result<(Vec<ListedFile>, bool), ForgeError> {
-        let mut next = Some(self.path(&format!("/pulls/{number}/files?per_page=100")));
+        let path = self.path(&format!("/pulls/{number}/files"));
         let mut files: Vec<ListedFile> = Vec::new();
-        while let Some(path) = next {
-            let call = Call::get(path);
-            let answer = self.rest(&call).await?;
-            files.extend(answer.json::<Vec<ListedFile>>(&call)?);
-            next = answer.next;
-            if files.len() >= most {
-                return Ok((files, false));
+        for page in 1.. {
+            let (rows, more) = self.page(&path, page, Vec::len).await?;
+            files.extend(rows);
+            if !more || files.len() >= most {
+                return Ok((files, !more));
             }
         }
-        Ok((files, true))
+        Ok((files, false))
     }
 
     pub async fn branch(&self, name: &str) -> Result<Branch, ForgeError> {
@@ -162,17 +196,20 @@ impl Client {
         struct Page {
             check_runs: Vec<CheckRun>,
         }
-        let mut next = Some(self.path(&format!(
-            "/commits/{head}/check-runs?check_name={}&filter=all&per_page=100&app_id={}",
+        let path = self.path(&format!(
+            "/commits/{head}/check-runs?check_name={}&filter=all&app_id={}",
             segment(name),
             self.app_id()
-        )));
+        ));
         let mut runs = Vec::new();
-        while let Some(path) = next {
-            let call = Call::get(path);
-            let answer = self.rest(&call).await?;
-            runs.extend(answer.json::<Page>(&call)?.check_runs);
-            next = answer.next;
+        for page in 1.. {
+            let (rows, more) = self
+                .page(&path, page, |page: &Page| page.check_runs.len())
+                .await?;
+            runs.extend(rows.check_runs);
+            if !more {
+                break;
+            }
         }
         runs.retain(|run| run.app.as_ref().is_none_or(|app| app.id == self.app_id()));
         Ok(runs)
@@ -187,27 +224,22 @@ impl Client {
         is_it: impl Fn(&Comment) -> bool,
     ) -> Result<Option<Comment>, ForgeError> {
         let since = since.map_or_else(String::new, |at| {
-            format!("&since={}", at.to_rfc3339_opts(SecondsFormat::Secs, true))
+            format!("?since={}", at.to_rfc3339_opts(SecondsFormat::Secs, true))
         });
-        let first = format!("/issues/{number}/comments?per_page=100{since}");
-        let mut next = Some(self.path(&first));
-        for _ in 0..COMMENT_PAGES {
-            let Some(path) = next else { return Ok(None) };
-            let call = Call::get(path);
-            let answer = self.rest(&call).await?;
-            let comments: Vec<Comment> = answer.json(&call)?;
+        let path = self.path(&format!("/issues/{number}/comments{since}"));
+        for page in 1..=COMMENT_PAGES {
+            let (comments, more): (Vec<Comment>, bool) = self.page(&path, page, Vec::len).await?;
             if let Some(found) = comments.into_iter().find(&is_it) {
                 return Ok(Some(found));
             }
-            next = answer.next;
+            if !more {
+                return Ok(None);
+            }
         }
-        match next {
-            None => Ok(None),
-            Some(_) => Err(ForgeError::Validation(format!(
-                "pull request {number} has more than {} comments; ours was not found among them",
-                COMMENT_PAGES * 100
-            ))),
-        }
+        Err(ForgeError::Validation(format!(
+            "pull request {number} has more than {} comments; ours was not found among them",
+            COMMENT_PAGES * PAGE
+        )))
     }
 
     pub async fn create_comment(
@@ -267,12 +299,14 @@ impl Client {
             #[serde(default)]
             errors: Vec<GraphqlError>,
         }
-        let body = json!({"query": query, "variables": variables});
-        let call = Call::with_body(Method::POST, "/graphql", body);
-        let reply: Reply = self.graphql(&call).await?.json(&call)?;
-        if reply.errors.iter().any(|e| e.kind == "RATE_LIMITED") {
+        let call = Call::graphql(query, &variables);
+        let answer = self.graphql(&call).await?;
+        let reply: Reply = answer.json(&call)?;
+        let limited = |e: &GraphqlError| e.kind == "RATE_LIMITED" || speaks_of_limit(&e.message);
+        if reply.errors.iter().any(limited) {
+            let pause = || chrono::Utc::now() + SECONDARY_LIMIT_PAUSE;
             return Err(ForgeError::RateLimited {
-                until: chrono::Utc::now() + chrono::TimeDelta::minutes(5),
+                until: answer.limit_ends.unwrap_or_else(pause),
             });
         }
         let error = reply.errors.first().map(|error| {
@@ -286,6 +320,10 @@ impl Client {
             match error.kind.as_str() {
                 "NOT_FOUND" => ForgeError::NotFound(text),
                 "FORBIDDEN" => ForgeError::Forbidden(text),
+                // The query took too long, or asked for too much at once: less may pass.
+                "RESOURCE_LIMITS_EXCEEDED" | "MAX_NODE_LIMIT_EXCEEDED" | "INTERNAL" => {
+                    ForgeError::Transient(text)
+                }
                 _ => ForgeError::Validation(text),
             }
         });

@@ -15,6 +15,7 @@ mod endpoints;
 pub mod gather;
 mod patch;
 mod people;
+mod share;
 mod transport;
 mod wire;
 
@@ -23,4 +24,5 @@ pub use blobs::{Fetched, Wanted, blob_id};
 pub use client::{App, AppSettings, Client, SettingsError};
 pub use patch::hunks;
 pub use people::Reaction;
+pub use transport::Timeouts;
 pub use wire::*;

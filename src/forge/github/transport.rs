@@ -5,18 +5,34 @@ use std::time::Duration;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::{OctoBody, Octocrab};
 
 use crate::forge::ForgeError;
 
-/// Longest time for connecting, and between two reads.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest time for a whole request.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// Between two reads, and between two writes.
+    pub read: Duration,
+    /// From the first byte sent to the last one received.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            read: Duration::from_secs(30),
+            total: Duration::from_secs(90),
+        }
+    }
+}
+
 /// A secondary limit that does not say how long it lasts.
-const SECONDARY_LIMIT_PAUSE: TimeDelta = TimeDelta::seconds(60);
+pub(super) const SECONDARY_LIMIT_PAUSE: TimeDelta = TimeDelta::seconds(60);
 /// What the forge says in an error is cut to this many characters.
 const MESSAGE_LIMIT: usize = 300;
 /// Error bodies are read up to this size.
@@ -33,6 +49,10 @@ pub(super) struct Call {
     pub path: String,
     pub accept: &'static str,
     pub body: Option<serde_json::Value>,
+    /// It changes something: it is signed with a token that may write.
+    pub writes: bool,
+    /// The answer is wanted only if its entity tag is another one.
+    pub unless: Option<HeaderValue>,
     /// Largest answer that is read, in bytes.
     pub limit: usize,
 }
@@ -44,6 +64,8 @@ impl Call {
             path: path.into(),
             accept: JSON,
             body: None,
+            writes: false,
+            unless: None,
             limit: 32 << 20,
         }
     }
@@ -52,7 +74,17 @@ impl Call {
         Self {
             method,
             body: Some(body),
+            writes: true,
             ..Self::get(path)
+        }
+    }
+
+    /// A GraphQL operation; a query only reads.
+    pub fn graphql(query: &str, variables: &serde_json::Value) -> Self {
+        let body = serde_json::json!({"query": query, "variables": variables});
+        Self {
+            writes: query.starts_with("mutation"),
+            ..Self::with_body(Method::POST, "/graphql", body)
         }
     }
 
@@ -62,13 +94,48 @@ impl Call {
     }
 }
 
-/// A whole answer with a status below 300.
+/// A whole answer with a status below 300, or 304.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub body: Bytes,
-    /// `rel="next"` of the `Link` header, as path and query.
-    pub next: Option<String>,
+    /// The `Link` header names a next page.
+    pub more: bool,
+    pub etag: Option<HeaderValue>,
+    /// 304: the tag of [`Call::unless`] still stands, and there is no body.
+    pub unchanged: bool,
+    /// When the limit ends that the headers speak of, if they speak of one.
+    pub limit_ends: Option<DateTime<Utc>>,
 }
+
+/// How many requests an installation has left, as an answer's headers tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rate {
+    /// `core`, `graphql`: each has its own limit.
+    pub resource: String,
+    pub limit: u32,
+    pub remaining: u32,
+    /// Unix seconds.
+    pub reset: i64,
+}
+
+impl Rate {
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let count = |name| u32::try_from(number(headers, name)?).ok();
+        Some(Self {
+            resource: headers
+                .get("x-ratelimit-resource")?
+                .to_str()
+                .ok()?
+                .to_owned(),
+            limit: count("x-ratelimit-limit")?,
+            remaining: count("x-ratelimit-remaining")?,
+            reset: number(headers, "x-ratelimit-reset")?,
+        })
+    }
+}
+
+/// What came of a request, with what its headers tell of limits.
+pub(super) type Exchange = (Result<Answer, ForgeError>, Option<Rate>);
 
 impl Answer {
     pub fn json<T: serde::de::DeserializeOwned>(&self, call: &Call) -> Result<T, ForgeError> {
@@ -79,51 +146,81 @@ impl Answer {
 }
 
 /// octocrab without credentials and without a base path; must be made inside a tokio runtime.
-pub(super) fn build(origin: &str) -> Result<Octocrab, octocrab::Error> {
-    Octocrab::builder()
+pub(super) fn build(origin: &str, timeouts: Timeouts) -> Result<Transport, octocrab::Error> {
+    let octocrab = Octocrab::builder()
         .base_uri(origin)?
-        .set_connect_timeout(Some(CONNECT_TIMEOUT))
-        .set_read_timeout(Some(READ_TIMEOUT))
-        .set_write_timeout(Some(READ_TIMEOUT))
-        .build()
+        .set_connect_timeout(Some(timeouts.connect))
+        .set_read_timeout(Some(timeouts.read))
+        .set_write_timeout(Some(timeouts.read))
+        .build()?;
+    Ok(Transport {
+        octocrab,
+        total: timeouts.total,
+    })
+}
+
+/// The way to one host.
+#[derive(Clone)]
+pub(super) struct Transport {
+    octocrab: Octocrab,
+    total: Duration,
 }
 
 /// Sends `call` to `path` (the call's own, below the API's root) with `authorization`.
 pub(super) async fn send(
-    transport: &Octocrab,
+    transport: &Transport,
     call: &Call,
     path: &str,
     mut authorization: HeaderValue,
-) -> Result<Answer, ForgeError> {
+) -> Exchange {
     authorization.set_sensitive(true);
-    let builder = http::Request::builder()
+    let mut builder = http::Request::builder()
         .method(call.method.clone())
         .uri(path)
         .header(header::ACCEPT, call.accept)
         .header(header::AUTHORIZATION, authorization);
+    if let Some(tag) = &call.unless {
+        builder = builder.header(header::IF_NONE_MATCH, tag);
+    }
     let request = transport
-        .build_request(builder, call.body.as_ref())
-        .map_err(|_| ForgeError::Malformed(format!("{}: no valid request", call.name())))?;
-    match tokio::time::timeout(TOTAL_TIMEOUT, exchange(transport, call, request)).await {
-        Ok(answer) => answer,
-        Err(_) => Err(ForgeError::Transient(format!(
-            "{}: no whole answer within {} s",
-            call.name(),
-            TOTAL_TIMEOUT.as_secs()
-        ))),
+        .octocrab
+        .build_request(builder, call.body.as_ref());
+    let Ok(request) = request else {
+        let error = ForgeError::Malformed(format!("{}: no valid request", call.name()));
+        return (Err(error), None);
+    };
+    let exchange = exchange(&transport.octocrab, call, request);
+    match tokio::time::timeout(transport.total, exchange).await {
+        Ok(exchange) => exchange,
+        Err(_) => {
+            let error = ForgeError::Transient(format!(
+                "{}: no whole answer within {} s",
+                call.name(),
+                transport.total.as_secs_f32()
+            ));
+            (Err(error), None)
+        }
     }
 }
 
-async fn exchange(
-    transport: &Octocrab,
-    call: &Call,
-    request: http::Request<OctoBody>,
-) -> Result<Answer, ForgeError> {
-    let response = transport
-        .execute(request)
-        .await
-        .map_err(|error| ForgeError::Transient(format!("{}: {}", call.name(), root(&error))))?;
+async fn exchange(transport: &Octocrab, call: &Call, request: http::Request<OctoBody>) -> Exchange {
+    let response = match transport.execute(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            let error = ForgeError::Transient(format!("{}: {}", call.name(), root(&error)));
+            return (Err(error), None);
+        }
+    };
     let (parts, body) = response.into_parts();
+    let rate = Rate::of(&parts.headers);
+    (read(call, &parts, body).await, rate)
+}
+
+async fn read(
+    call: &Call,
+    parts: &http::response::Parts,
+    body: BoxBody<Bytes, octocrab::Error>,
+) -> Result<Answer, ForgeError> {
     let limit = if parts.status.is_success() {
         call.limit
     } else {
@@ -146,19 +243,18 @@ async fn exchange(
             )));
         }
     };
-    if parts.status.is_success() {
+    let now = Utc::now();
+    let unchanged = call.unless.is_some() && parts.status == StatusCode::NOT_MODIFIED;
+    if parts.status.is_success() || unchanged {
         Ok(Answer {
             body,
-            next: next_page(&parts.headers),
+            more: has_next_page(&parts.headers),
+            etag: parts.headers.get(header::ETAG).cloned(),
+            unchanged,
+            limit_ends: limit_end(&parts.headers, now),
         })
     } else {
-        Err(refusal(
-            call,
-            parts.status,
-            &parts.headers,
-            &body,
-            Utc::now(),
-        ))
+        Err(refusal(call, parts.status, &parts.headers, &body, now))
     }
 }
 
@@ -207,19 +303,27 @@ fn limited_until(
     if status != StatusCode::FORBIDDEN && status != StatusCode::TOO_MANY_REQUESTS {
         return None;
     }
+    let secondary = status == StatusCode::TOO_MANY_REQUESTS || speaks_of_limit(message);
+    limit_end(headers, now).or_else(|| secondary.then(|| now + SECONDARY_LIMIT_PAUSE))
+}
+
+pub(super) fn speaks_of_limit(message: &str) -> bool {
+    message.to_ascii_lowercase().contains("rate limit")
+}
+
+/// The time that the headers name for the end of a limit.
+fn limit_end(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     if let Some(seconds) = number(headers, "retry-after") {
         return Some(now + TimeDelta::seconds(seconds.clamp(1, 3600)));
     }
-    if number(headers, "x-ratelimit-remaining") == Some(0) {
-        let reset = number(headers, "x-ratelimit-reset")
-            .and_then(|at| DateTime::from_timestamp(at, 0))
-            .unwrap_or(now + SECONDARY_LIMIT_PAUSE);
-        // A second past the reset; never in the past, never further than a limit's own window.
-        return Some(reset.clamp(now, now + TimeDelta::hours(1)) + TimeDelta::seconds(1));
+    if number(headers, "x-ratelimit-remaining") != Some(0) {
+        return None;
     }
-    let secondary = status == StatusCode::TOO_MANY_REQUESTS
-        || message.to_ascii_lowercase().contains("rate limit");
-    secondary.then(|| now + SECONDARY_LIMIT_PAUSE)
+    let reset = number(headers, "x-ratelimit-reset")
+        .and_then(|at| DateTime::from_timestamp(at, 0))
+        .unwrap_or(now + SECONDARY_LIMIT_PAUSE);
+    // A second past the reset; never in the past, never further than a limit's own window.
+    Some(reset.clamp(now, now + TimeDelta::hours(1)) + TimeDelta::seconds(1))
 }
 
 fn refusal(
@@ -260,17 +364,14 @@ fn refusal(
     }
 }
 
-/// The next page's path and query. Relative, because the token goes to one host only.
-fn next_page(headers: &HeaderMap) -> Option<String> {
-    let links = headers.get(header::LINK)?.to_str().ok()?;
-    links.split(',').find_map(|link| {
-        let (target, parameters) = link.split_once(';')?;
-        let next = parameters
-            .split(';')
-            .any(|p| matches!(p.trim(), "rel=\"next\"" | "rel=next"));
-        let target = target.trim().strip_prefix('<')?.strip_suffix('>')?;
-        let uri: http::Uri = target.parse().ok()?;
-        next.then(|| uri.path_and_query().map(|p| p.as_str().to_owned()))?
+/// Whether there is a next page. Its address is not followed: it may name another host, and pages have
+/// numbers.
+fn has_next_page(headers: &HeaderMap) -> bool {
+    let links = headers.get(header::LINK).and_then(|l| l.to_str().ok());
+    links.unwrap_or_default().split(',').any(|link| {
+        link.split(';')
+            .skip(1)
+            .any(|p| matches!(p.trim(), "rel=\"next\"" | "rel=next"))
     })
 }
 
@@ -363,13 +464,11 @@ mod tests {
     }
 
     #[test]
-    fn paging_is_relative_and_only_forward() {
+    fn a_next_page_is_told_from_other_links() {
         let link = r#"<https://host/api/v3/x?page=1>; rel="prev", <https://host/api/v3/x?page=3&per_page=100>; rel="next""#;
-        assert_eq!(
-            next_page(&headers(&[("link", link)])).as_deref(),
-            Some("/api/v3/x?page=3&per_page=100")
-        );
-        let last = r#"<https://host/x?page=1>; rel="first""#;
-        assert_eq!(next_page(&headers(&[("link", last)])), None);
+        assert!(has_next_page(&headers(&[("link", link)])));
+        let last = r#"<https://host/x?page=1&rel=next>; rel="first""#;
+        assert!(!has_next_page(&headers(&[("link", last)])));
+        assert!(!has_next_page(&headers(&[])));
     }
 }

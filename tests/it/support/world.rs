@@ -15,7 +15,7 @@ use frostline::store::{Clock, QueueSettings, Store};
 use frostline::work::{Jobs, Runner, RunnerSettings};
 use sha2::{Digest as _, Sha256};
 
-use super::api::start_forge;
+use super::api::{app_key, start_forge};
 
 pub const REPO: &str = "acme/parser";
 pub const AGENT: &str = "acme-coder[bot]";
@@ -105,6 +105,13 @@ impl World {
         Self::with(contract(&two_fixtures())).await
     }
 
+    /// [`World::new`] with the forge at the paths of an enterprise server.
+    pub async fn enterprise() -> Self {
+        let forge = Forge::start_enterprise(app_key()).await.unwrap();
+        forge.create_repo(REPO, contract(&two_fixtures())).unwrap();
+        Self::around(forge).await
+    }
+
     async fn around(forge: Forge) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite://{}", folder.path().join("f.db").display());
@@ -145,8 +152,12 @@ impl World {
     }
 
     pub fn runner(&self) -> Runner<Jobs> {
+        self.runner_with(RunnerSettings::default())
+    }
+
+    pub fn runner_with(&self, settings: RunnerSettings) -> Runner<Jobs> {
         let handler = Jobs::new(self.app.clone(), self.store.clone());
-        Runner::new(self.store.clone(), handler, RunnerSettings::default())
+        Runner::new(self.store.clone(), handler, settings)
     }
 
     /// An agent's pull request with `files` on a branch.
