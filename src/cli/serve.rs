@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::Outcome;
 use crate::config::server::{Flags, LogFormat, Secret, ServerConfig};
 use crate::forge::github::{App, AppKey, AppSettings};
+use crate::publish::links::Links;
 use crate::server::{self, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
 use crate::webhook::Secrets;
@@ -170,9 +171,11 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
         ..QueueSettings::default()
     };
     let store = Store::open_with(&config.database_url, Arc::new(SystemClock), queue).await?;
+    let links = Links::new(store.page_key().await?, config.public_url);
     server::App::start(ServeParts {
         bind: config.bind,
-        handler: Jobs::new(forge, store.clone()),
+        handler: Jobs::new(forge, store.clone()).with_links(links.clone()),
+        links: Some(links),
         store,
         secrets,
         runner: RunnerSettings {

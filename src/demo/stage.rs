@@ -48,6 +48,7 @@ impl Stage {
             store: store.clone(),
             secrets: Secrets::new([forge.webhook_secret()]).context("no webhook secret")?,
             handler: handler(github, store.clone()),
+            links: None,
             runner: RunnerSettings::default(),
         })
         .await?;

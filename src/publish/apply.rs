@@ -49,6 +49,8 @@ pub struct Publisher<'a> {
     client: &'a Client,
     store: &'a Store,
     key: RunKey,
+    /// Where the check-run's details are.
+    details: Option<String>,
     open: Option<OpenRun>,
     published: Published,
 }
@@ -64,6 +66,7 @@ impl<'a> Publisher<'a> {
         let mut publisher = Self {
             client,
             store,
+            details: None,
             open: None,
             published: Published {
                 run: Run::None,
@@ -79,6 +82,11 @@ impl<'a> Publisher<'a> {
             publisher.find_ended().await?;
         }
         Ok(publisher)
+    }
+
+    /// New check-runs link to `details`.
+    pub fn with_details(self, details: Option<String>) -> Self {
+        Self { details, ..self }
     }
 
     /// What is on the forge, as far as this publisher knows.
@@ -134,6 +142,7 @@ impl<'a> Publisher<'a> {
             name: Some(self.key.check_name.clone()),
             head_sha: Some(self.key.head.clone()),
             external_id: Some(open.evaluation.clone()),
+            details_url: self.details.clone(),
             status: CheckStatus::InProgress,
             conclusion: None,
             output: None,
@@ -323,6 +332,7 @@ impl<'a> Publisher<'a> {
             name: Some(self.key.check_name.clone()),
             head_sha: Some(self.key.head.clone()),
             external_id: Some(open.evaluation.clone()),
+            details_url: self.details.clone(),
             ..request
         }
     }

@@ -4,4 +4,5 @@
 //! about to make, so that a retry finds on the forge what an earlier try left there.
 
 pub mod apply;
+pub mod links;
 pub mod plan;

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::publish::links::Links;
 use crate::store::Store;
 use crate::webhook::Secrets;
 use crate::work::{Handler, Runner, RunnerSettings};
@@ -18,6 +19,8 @@ pub struct ServeParts<H> {
     pub bind: SocketAddr,
     pub store: Store,
     pub secrets: Secrets,
+    /// Those of the handler; without them no capability opens a page.
+    pub links: Option<Links>,
     pub handler: H,
     pub runner: RunnerSettings,
 }
@@ -36,6 +39,10 @@ impl App {
     pub async fn start<H: Handler>(parts: ServeParts<H>) -> anyhow::Result<Self> {
         let runner = Runner::new(parts.store.clone(), parts.handler, parts.runner);
         let state = AppState::new(parts.store.clone(), parts.secrets, runner.pulse());
+        let state = match parts.links {
+            Some(links) => state.with_links(links),
+            None => state,
+        };
         let http = HttpServer::bind(parts.bind, state)
             .await
             .with_context(|| format!("cannot listen on {}; set another `bind`", parts.bind))?;

@@ -8,6 +8,7 @@ mod body;
 mod health;
 mod hooks;
 mod listen;
+mod pages;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use tower_http::timeout::TimeoutLayer;
 
+use crate::publish::links::Links;
 use crate::store::Store;
 use crate::webhook::Secrets;
 use crate::work::Pulse;
@@ -55,6 +57,7 @@ pub struct AppState {
     pub(crate) pulse: Pulse,
     pub(crate) room: body::Room,
     pub(crate) limits: Limits,
+    pub(crate) links: Option<Links>,
 }
 
 impl AppState {
@@ -65,6 +68,15 @@ impl AppState {
             pulse,
             room: body::Room::default(),
             limits: Limits::default(),
+            links: None,
+        }
+    }
+
+    /// Capabilities of these links open pages.
+    pub fn with_links(self, links: Links) -> Self {
+        Self {
+            links: Some(links),
+            ..self
         }
     }
 
@@ -80,6 +92,12 @@ pub fn router(state: AppState) -> Router {
         .route("/webhooks/github", post(hooks::receive))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .route("/{owner}/{repo}", get(pages::dashboard))
+        .route("/{owner}/{repo}/pull/{number}", get(pages::decision))
+        .route(
+            "/api/v1/repos/{owner}/{repo}/pulls/{number}/decision",
+            get(pages::decision_json),
+        )
         .layer(TimeoutLayer::with_status_code(
             StatusCode::REQUEST_TIMEOUT,
             state.limits.request,

@@ -81,14 +81,21 @@ impl Store {
         )
     }
 
-    pub async fn set_opted_in(&self, repo: &RepoName, opted_in: bool) -> Result<(), StoreError> {
+    /// Keeps what a repository was seen to be. `is_public`: anybody may read it.
+    pub async fn set_repository(
+        &self,
+        repo: &RepoName,
+        opted_in: bool,
+        is_public: bool,
+    ) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
         sqlx::query(
-            "INSERT INTO repository (name, opted_in) VALUES (?1, ?2)
-             ON CONFLICT (name) DO UPDATE SET opted_in = excluded.opted_in",
+            "INSERT INTO repository (name, opted_in, is_public) VALUES (?1, ?2, ?3)
+             ON CONFLICT (name) DO UPDATE SET opted_in = excluded.opted_in, is_public = excluded.is_public",
         )
         .bind(repo_key(repo))
         .bind(opted_in)
+        .bind(is_public)
         .execute(&mut *tx)
         .await?;
         tx.commit().await?;

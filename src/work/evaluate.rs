@@ -14,6 +14,7 @@ use crate::forge::github::{App, Client, Pull};
 use crate::gate;
 use crate::model::{AuthorKind, Decision, PullKey, Sha, Snapshot};
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
+use crate::publish::links::{Links, Page};
 use crate::publish::plan::{self, Run};
 use crate::store::{Lease, OpenEvaluation, Store};
 
@@ -31,13 +32,19 @@ const ATTEMPTS_FOR_MERGE: u32 = 6;
 const LARGEST_SNAPSHOT: usize = 32 << 20;
 
 /// Brings `pull` up to date.
-pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Lease) -> Outcome {
+pub(super) async fn attempt(
+    app: &App,
+    (store, links): (&Store, Option<&Links>),
+    pull: &PullKey,
+    lease: &Lease,
+) -> Outcome {
     let client = app
         .client(pull.installation, pull.repo.clone())
         .fenced(store.clone(), lease.clone());
     let work = Work {
         client: &client,
         store,
+        links,
         pull,
         lease,
         started: Instant::now(),
@@ -61,6 +68,7 @@ pub(super) async fn attempt(app: &App, store: &Store, pull: &PullKey, lease: &Le
 pub(super) struct Work<'a> {
     pub client: &'a Client,
     pub store: &'a Store,
+    links: Option<&'a Links>,
     pub pull: &'a PullKey,
     pub lease: &'a Lease,
     started: Instant,
@@ -112,7 +120,7 @@ impl<'a> Work<'a> {
             store: self.store,
         };
         let survey = gatherer.survey(pull).await?;
-        self.remember(&survey).await?;
+        self.remember(pull, &survey).await?;
         let base = survey.base_tip().clone();
         let mut post = match early {
             Some(post) => post,
@@ -175,17 +183,30 @@ impl<'a> Work<'a> {
         let name = plan::check_name(guarded, default_branch(pull).unwrap_or(guarded));
         let seat = self.seat(pull, guarded, &name).await?;
         let key = self.run_key(&pull.head.sha, &name);
-        let mut publisher = Publisher::resume(self.client, self.store, key).await?;
+        let page = Page {
+            repo: &key.repo,
+            pull: key.pull,
+            head: &key.head,
+        };
+        let today = self.store.now().date_naive();
+        let details = self.links.and_then(|links| links.to(page, today));
+        let publisher = Publisher::resume(self.client, self.store, key).await?;
+        let mut publisher = publisher.with_details(details);
         if start && seat == Seat::Speaks && publisher.published().run == Run::None {
             publisher.start().await?;
         }
         Ok(Post { publisher, seat })
     }
 
-    async fn remember(&self, survey: &Survey) -> Result<(), Stop> {
+    async fn remember(&self, pull: &Pull, survey: &Survey) -> Result<(), Stop> {
         let repo = self.client.repo();
-        if self.store.opted_in(repo).await? != Some(survey.opted_in) {
-            self.store.set_opted_in(repo, survey.opted_in).await?;
+        let seen = pull.base.repo.as_ref();
+        let is_public = seen.is_some_and(|repo| repo.private == Some(false));
+        if self.store.opted_in(repo).await? != Some(survey.opted_in)
+            || self.store.is_public(repo).await? != is_public
+        {
+            let opted_in = survey.opted_in;
+            self.store.set_repository(repo, opted_in, is_public).await?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The handler of the queue's jobs: each kind of task has its file.
 
 use crate::forge::github::App;
+use crate::publish::links::Links;
 use crate::store::{Lease, Store, Task};
 
 use super::{Handler, Outcome, evaluate, heads};
@@ -9,11 +10,24 @@ use super::{Handler, Outcome, evaluate, heads};
 pub struct Jobs {
     app: App,
     store: Store,
+    links: Option<Links>,
 }
 
 impl Jobs {
     pub fn new(app: App, store: Store) -> Self {
-        Self { app, store }
+        Self {
+            app,
+            store,
+            links: None,
+        }
+    }
+
+    /// Check-runs link to their pages.
+    pub fn with_links(self, links: Links) -> Self {
+        Self {
+            links: Some(links),
+            ..self
+        }
     }
 }
 
@@ -21,7 +35,10 @@ impl Handler for Jobs {
     async fn run(&self, lease: &Lease) -> Outcome {
         let (app, store) = (&self.app, &self.store);
         match &lease.task {
-            Task::Pull { pull, .. } => evaluate::attempt(app, store, pull, lease).await,
+            Task::Pull { pull, .. } => {
+                let links = self.links.as_ref();
+                evaluate::attempt(app, (store, links), pull, lease).await
+            }
             Task::Head { repo, head } => heads::attempt(app, store, repo, head).await,
         }
     }

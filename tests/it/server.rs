@@ -451,6 +451,7 @@ async fn start(folder: &tempfile::TempDir, grace: Duration) -> Running {
         bind: ([127, 0, 0, 1], 0).into(),
         store: store_in(folder).await,
         secrets: Secrets::new(["s"]).unwrap(),
+        links: None,
         handler: Gate {
             started,
             let_go: Arc::clone(&let_go),
@@ -555,6 +556,7 @@ async fn an_address_in_use_is_told_with_the_way_out() {
         bind: running.app.address(),
         store: store_in(&folder).await,
         secrets: Secrets::new(["s"]).unwrap(),
+        links: None,
         handler: Gate {
             started: mpsc::unbounded_channel().0,
             let_go: Arc::new(Semaphore::new(0)),

@@ -91,6 +91,14 @@ impl Forge {
         Ok(id)
     }
 
+    /// Whether only some may read the repository; a new one is public.
+    pub fn set_private(&self, full_name: &str, private: bool) -> Result<()> {
+        let mut state = self.shared.state();
+        let repo = state.repo_mut(full_name).context("no such repository")?;
+        repo.private = private;
+        Ok(())
+    }
+
     /// Where the bare repository lies.
     pub fn git_dir(&self, full_name: &str) -> std::path::PathBuf {
         self.folder

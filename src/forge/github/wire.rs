@@ -25,6 +25,9 @@ pub struct Label {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RepoInfo {
     pub default_branch: String,
+    /// Only some may read it; `None` where the forge does not say.
+    #[serde(default)]
+    pub private: Option<bool>,
 }
 
 /// `head` or `base` of a pull request.
@@ -212,6 +215,8 @@ pub struct CheckRunRequest {
     pub head_sha: Option<Sha>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details_url: Option<String>,
     pub status: CheckStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<&'static str>,

@@ -88,6 +88,7 @@ pub(super) fn request(
         name: None,
         head_sha: None,
         external_id: None,
+        details_url: None,
         status: match conclusion {
             Some(_) => CheckStatus::Completed,
             None => CheckStatus::InProgress,
