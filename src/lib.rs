@@ -30,6 +30,7 @@ pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod init;
+pub mod metrics;
 pub mod model;
 pub mod publish;
 pub mod render;

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::Outcome;
 use crate::config::server::{Flags, LogFormat, Secret, ServerConfig};
 use crate::forge::github::{App, AppKey, AppSettings};
+use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::server::{self, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
@@ -68,6 +69,10 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<String>,
 
+    /// Where /metrics listens apart from the rest [default: with the rest]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics_bind: Option<String>,
+
     /// Pull requests evaluated at once, 1 to 64 [default: 4]
     #[arg(long, value_name = "N")]
     queue_concurrency: Option<String>,
@@ -92,6 +97,7 @@ impl Args {
             ),
             ("github-api-url", "github.api_url", self.github_api_url),
             ("log-format", "log.format", self.log_format),
+            ("metrics-bind", "metrics.bind", self.metrics_bind),
             (
                 "queue-concurrency",
                 "queue.concurrency",
@@ -125,7 +131,11 @@ fn log_to_stderr(format: LogFormat) {
     // It fails only if one was set before: then that one logs.
     let _ = match format {
         LogFormat::Text => subscriber.try_init(),
-        LogFormat::Json => subscriber.json().try_init(),
+        LogFormat::Json => subscriber
+            .json()
+            .flatten_event(true)
+            .with_span_list(false)
+            .try_init(),
     };
 }
 
@@ -143,6 +153,9 @@ async fn serve(config: ServerConfig) -> Outcome {
         "frostline listens on http://{}{webhooks}",
         app.address()
     );
+    if let Some(metrics) = app.metrics_address() {
+        let _ = writeln!(std::io::stderr(), "metrics are at http://{metrics}/metrics");
+    }
     signals.next().await;
     tracing::info!("stopping: running jobs may end, new ones are left for the next start");
     tokio::select! {
@@ -161,11 +174,13 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
         .context("the webhook has no secret")?;
     let key = AppKey::from_pem(github.app_id, github.private_key.expose().as_bytes())
         .map_err(|why| anyhow::anyhow!("the App's private key is {why}; download a new one"))?;
-    let forge = App::new(AppSettings {
+    let settings = AppSettings {
         api_url: github.api_url,
         allow_http_loopback: github.allow_http_loopback,
         key,
-    })?;
+    };
+    let metrics = Metrics::default();
+    let forge = App::counting(settings, metrics.clone())?;
     let queue = QueueSettings {
         lease: config.lease,
         ..QueueSettings::default()
@@ -182,6 +197,8 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
             concurrency: config.concurrency,
             ..RunnerSettings::default()
         },
+        metrics,
+        metrics_bind: config.metrics_bind,
     })
     .await
 }

@@ -22,6 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "github.webhook_secret_env",
     "github.webhook_secret_file",
     "log.format",
+    "metrics.bind",
     "public_url",
     "queue.concurrency",
     "queue.lease_seconds",

@@ -61,6 +61,8 @@ pub struct ServerConfig {
     pub database_url: String,
     pub github: GithubConfig,
     pub log_format: LogFormat,
+    /// Where `/metrics` listens; `None`: at `bind`.
+    pub metrics_bind: Option<SocketAddr>,
     /// Jobs at once.
     pub concurrency: usize,
     /// How long a job whose worker died stays taken before another takes it up.
@@ -119,6 +121,7 @@ impl ServerConfig {
             database_url: database_url(&layers)?,
             github: github(&layers, env)?,
             log_format: log_format(&layers)?,
+            metrics_bind: metrics_bind(&layers)?,
             concurrency: concurrency(&layers)?,
             lease: lease(&layers)?,
         })
@@ -128,12 +131,23 @@ impl ServerConfig {
 fn bind(layers: &Layers) -> Result<SocketAddr, ConfigError> {
     layers.get("bind").map_or_else(
         || Ok(SocketAddr::from(([127, 0, 0, 1], 8080))),
-        |setting| {
-            setting.text()?.parse().map_err(|_| {
-                setting.error("expected an address and a port, for example 127.0.0.1:8080")
-            })
-        },
+        |setting| address(setting, "127.0.0.1:8080"),
     )
+}
+
+fn metrics_bind(layers: &Layers) -> Result<Option<SocketAddr>, ConfigError> {
+    let setting = layers.get("metrics.bind");
+    setting
+        .map(|setting| address(setting, "127.0.0.1:9090"))
+        .transpose()
+}
+
+fn address(setting: &Setting, example: &str) -> Result<SocketAddr, ConfigError> {
+    setting.text()?.parse().map_err(|_| {
+        setting.error(format!(
+            "expected an address and a port, for example {example}"
+        ))
+    })
 }
 
 fn public_url(layers: &Layers) -> Result<Option<Url>, ConfigError> {

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::forge::{Forge, Webhook};
 use crate::forge::github::{App as GithubApp, AppKey, AppSettings};
+use crate::metrics::Metrics;
 use crate::server::{App, ServeParts};
 use crate::store::Store;
 use crate::webhook::Secrets;
@@ -50,6 +51,8 @@ impl Stage {
             handler: handler(github, store.clone()),
             links: None,
             runner: RunnerSettings::default(),
+            metrics: Metrics::default(),
+            metrics_bind: None,
         })
         .await?;
         Ok(Self {

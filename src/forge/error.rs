@@ -39,3 +39,22 @@ pub enum ForgeError {
     #[error("the forge's answer makes no sense: {0}")]
     Malformed(String),
 }
+
+impl ForgeError {
+    /// The kind of error in one word, for counting.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "not_found",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::Forbidden(_) => "forbidden",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::OverShare { .. } => "over_share",
+            Self::LeaseLost => "lease_lost",
+            Self::Gone(_) => "gone",
+            Self::Validation(_) => "refused",
+            Self::Transient(_) => "no_answer",
+            Self::TooLarge { .. } => "too_large",
+            Self::Malformed(_) => "malformed",
+        }
+    }
+}

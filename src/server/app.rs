@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::store::Store;
 use crate::webhook::Secrets;
@@ -23,6 +24,10 @@ pub struct ServeParts<H> {
     pub links: Option<Links>,
     pub handler: H,
     pub runner: RunnerSettings,
+    /// What the handler's forge counts with as well.
+    pub metrics: Metrics,
+    /// Where `/metrics` listens if not at `bind`.
+    pub metrics_bind: Option<SocketAddr>,
 }
 
 /// A running server with its runner.
@@ -30,27 +35,46 @@ pub struct App {
     address: SocketAddr,
     shutdown: CancellationToken,
     store: Store,
+    metrics_address: Option<SocketAddr>,
     http: JoinHandle<()>,
+    metrics: Option<JoinHandle<()>>,
     runner: JoinHandle<()>,
 }
 
 impl App {
     /// Starts to listen and to run jobs; returns as soon as the address is bound.
     pub async fn start<H: Handler>(parts: ServeParts<H>) -> anyhow::Result<Self> {
-        let runner = Runner::new(parts.store.clone(), parts.handler, parts.runner);
-        let state = AppState::new(parts.store.clone(), parts.secrets, runner.pulse());
+        let metrics = parts.metrics;
+        let runner = Runner::counting(
+            parts.store.clone(),
+            parts.handler,
+            parts.runner,
+            metrics.clone(),
+        );
+        let state = AppState::new(parts.store.clone(), parts.secrets, runner.pulse())
+            .with_metrics(metrics, parts.metrics_bind.is_none());
         let state = match parts.links {
             Some(links) => state.with_links(links),
             None => state,
         };
-        let http = HttpServer::bind(parts.bind, state)
+        let http = HttpServer::bind(parts.bind, state.clone())
             .await
             .with_context(|| format!("cannot listen on {}; set another `bind`", parts.bind))?;
+        let apart = match parts.metrics_bind {
+            Some(bind) => {
+                let server = HttpServer::bind_metrics(bind, state).await;
+                let why = || format!("cannot listen on {bind}; set another `metrics.bind`");
+                Some(server.with_context(why)?)
+            }
+            None => None,
+        };
         let shutdown = CancellationToken::new();
         Ok(Self {
             address: http.address(),
+            metrics_address: apart.as_ref().map(HttpServer::address),
             store: parts.store,
             http: tokio::spawn(http.run(shutdown.clone())),
+            metrics: apart.map(|server| tokio::spawn(server.run(shutdown.clone()))),
             runner: tokio::spawn(runner.run(shutdown.clone())),
             shutdown,
         })
@@ -61,11 +85,19 @@ impl App {
         self.address
     }
 
+    /// Where `/metrics` listens apart from the rest, with the real port.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
     /// Ends gracefully: requests are answered, running jobs end or are given back, the database is
     /// closed.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
         let (http, runner) = tokio::join!(self.http, self.runner);
+        if let Some(metrics) = self.metrics {
+            metrics.await.context("the server of /metrics failed")?;
+        }
         self.store.close().await;
         http.context("the HTTP server failed")?;
         runner.context("the runner failed")?;

@@ -3,11 +3,11 @@
 //! The order is: size, signature, headers, JSON. Whoever does not know a secret learns only whether a
 //! body is too large.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 
 use crate::model::{DeliveryId, RepoName};
@@ -21,6 +21,12 @@ use super::body::{BODY_LIMIT, BodyError};
 struct Accepted<'a> {
     delivery: &'a str,
     duplicate: bool,
+}
+
+/// Goes with the answer to a delivery that was stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub(super) duplicate: bool,
 }
 
 #[derive(Serialize)]
@@ -153,11 +159,13 @@ async fn store(state: &AppState, delivery: Delivery) -> Response {
                 duplicate = received == Received::Duplicate,
                 "delivery stored"
             );
+            let duplicate = received == Received::Duplicate;
             let accepted = Accepted {
                 delivery: &delivery.id.0,
-                duplicate: received == Received::Duplicate,
+                duplicate,
             };
-            (StatusCode::ACCEPTED, Json(accepted)).into_response()
+            let stored = Extension(Stored { duplicate });
+            (StatusCode::ACCEPTED, stored, Json(accepted)).into_response()
         }
         Err(error) => {
             tracing::error!(delivery = delivery.id.0, %error, "delivery could not be stored");

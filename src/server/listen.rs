@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{AppState, Limits, router};
+use super::{AppState, Limits, metrics_router, router};
 
 /// A bound listener that serves the routes.
 pub struct HttpServer {
@@ -26,12 +26,27 @@ pub struct HttpServer {
 impl HttpServer {
     /// Binds `address`; port 0 takes a free one (see [`HttpServer::address`]).
     pub async fn bind(address: SocketAddr, state: AppState) -> std::io::Result<Self> {
+        let limits = state.limits.clone();
+        Self::bind_routes(address, router(state), limits).await
+    }
+
+    /// [`HttpServer::bind`] for `/metrics` alone.
+    pub async fn bind_metrics(address: SocketAddr, state: AppState) -> std::io::Result<Self> {
+        let limits = state.limits.clone();
+        Self::bind_routes(address, metrics_router(state), limits).await
+    }
+
+    async fn bind_routes(
+        address: SocketAddr,
+        router: Router,
+        limits: Limits,
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         Ok(Self {
             address: listener.local_addr()?,
             listener,
-            limits: state.limits.clone(),
-            router: router(state),
+            limits,
+            router,
         })
     }
 

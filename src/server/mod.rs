@@ -8,6 +8,7 @@ mod body;
 mod health;
 mod hooks;
 mod listen;
+mod metrics;
 mod pages;
 
 use std::sync::Arc;
@@ -15,9 +16,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
+use axum::middleware;
 use axum::routing::{get, post};
 use tower_http::timeout::TimeoutLayer;
 
+use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::store::Store;
 use crate::webhook::Secrets;
@@ -58,6 +61,9 @@ pub struct AppState {
     pub(crate) room: body::Room,
     pub(crate) limits: Limits,
     pub(crate) links: Option<Links>,
+    pub(crate) metrics: Metrics,
+    /// `/metrics` is one of these routes.
+    pub(crate) shows_metrics: bool,
 }
 
 impl AppState {
@@ -69,6 +75,8 @@ impl AppState {
             room: body::Room::default(),
             limits: Limits::default(),
             links: None,
+            metrics: Metrics::default(),
+            shows_metrics: true,
         }
     }
 
@@ -84,12 +92,22 @@ impl AppState {
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
+
+    /// With counters that others count with too. `shown`: at `/metrics` of these routes.
+    pub fn with_metrics(self, metrics: Metrics, shown: bool) -> Self {
+        Self {
+            metrics,
+            shows_metrics: shown,
+            ..self
+        }
+    }
 }
 
 /// The routes of interfaces section 3 that exist.
 pub fn router(state: AppState) -> Router {
-    Router::new()
-        .route("/webhooks/github", post(hooks::receive))
+    let within = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, state.limits.request);
+    let count = middleware::from_fn_with_state(state.clone(), metrics::count_delivery);
+    let mut routes = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/{owner}/{repo}", get(pages::dashboard))
@@ -97,10 +115,24 @@ pub fn router(state: AppState) -> Router {
         .route(
             "/api/v1/repos/{owner}/{repo}/pulls/{number}/decision",
             get(pages::decision_json),
+        );
+    if state.shows_metrics {
+        routes = routes.route("/metrics", get(metrics::show));
+    }
+    Router::new()
+        .route(
+            "/webhooks/github",
+            post(hooks::receive).route_layer(within).route_layer(count),
         )
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::REQUEST_TIMEOUT,
-            state.limits.request,
-        ))
+        .merge(routes.layer(within))
+        .with_state(state)
+}
+
+/// `/metrics` alone, for an address of its own.
+fn metrics_router(state: AppState) -> Router {
+    let within = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, state.limits.request);
+    Router::new()
+        .route("/metrics", get(metrics::show))
+        .layer(within)
         .with_state(state)
 }

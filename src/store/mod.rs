@@ -10,6 +10,7 @@ mod cache;
 mod clock;
 mod deliveries;
 mod heads;
+mod levels;
 mod pages;
 mod prune;
 mod published;

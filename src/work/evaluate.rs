@@ -49,7 +49,9 @@ pub(super) async fn attempt(
         lease,
         started: Instant::now(),
     };
-    let stop = match work.bring_up_to_date().await {
+    let ended = work.bring_up_to_date().await;
+    tracing::Span::current().record("requests", client.requests());
+    let stop = match ended {
         Ok(None) => return Outcome::Done,
         // The verdict stands; commands wait for their turn.
         Ok(Some(stop)) => return stop.outcome(Utc::now()),
@@ -238,11 +240,9 @@ impl<'a> Work<'a> {
         if let Seat::Listens(speaker) = post.seat {
             self.tell(speaker, decision.author.kind).await?;
         }
-        tracing::info!(
-            verdict = decision.verdict.name(),
-            requests = self.client.requests(),
-            "decided"
-        );
+        let metrics = self.client.metrics();
+        metrics.evaluation(&decision, self.started.elapsed());
+        tracing::Span::current().record("verdict", decision.verdict.name());
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::metrics::Metrics;
 use crate::model::{RepoName, Sha};
 use crate::store::{Lease, Settled, Store, StoreError};
 
@@ -94,6 +95,7 @@ struct Inner<H> {
     handler: Arc<H>,
     settings: RunnerSettings,
     pulse: Pulse,
+    metrics: Metrics,
     /// When old rows were deleted last.
     pruned: Mutex<Option<Instant>>,
 }
@@ -103,12 +105,18 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 impl<H: Handler> Runner<H> {
     pub fn new(store: Store, handler: H, settings: RunnerSettings) -> Self {
+        Self::counting(store, handler, settings, Metrics::default())
+    }
+
+    /// A runner that counts its attempts where others count too.
+    pub fn counting(store: Store, handler: H, settings: RunnerSettings, metrics: Metrics) -> Self {
         Self {
             inner: Arc::new(Inner {
                 store,
                 handler: Arc::new(handler),
                 settings,
                 pulse: Pulse::default(),
+                metrics,
                 pruned: Mutex::new(None),
             }),
         }
@@ -217,12 +225,18 @@ impl<H: Handler> Inner<H> {
             head = lease.task.head().map(Sha::as_str),
             delivery = lease.delivery.as_ref().map(|id| id.0.as_str()),
             attempt = lease.attempt,
+            // The handler fills these in, as far as it comes.
+            verdict = tracing::field::Empty,
+            requests = tracing::field::Empty,
         );
         async {
             let started = Instant::now();
             let ended = self.watch(&lease, give_up).await;
             let settled = self.settle(&lease, &ended).await;
-            log(&ended, &settled, started.elapsed());
+            let took = started.elapsed();
+            let kind = lease.task.kind();
+            self.metrics.job(kind, result(&ended, &settled), took);
+            log(&ended, &settled, took);
         }
         .instrument(span)
         .await;
@@ -293,6 +307,19 @@ impl<H: Handler> Inner<H> {
         if let Err(error) = self.store.prune().await {
             tracing::warn!(%error, "cannot delete old rows");
         }
+    }
+}
+
+/// What the attempt came to, for the metrics.
+fn result(ended: &Ended, settled: &Result<Settled, StoreError>) -> &'static str {
+    match (settled, ended) {
+        (Ok(Settled::Queued(_)), Ended::Shutdown) => "given_back",
+        (Ok(Settled::Done), _) => "done",
+        (Ok(Settled::Queued(_)), _) => "retried",
+        (Ok(Settled::Superseded), _) => "superseded",
+        (Ok(Settled::Dead), _) => "dead",
+        (Ok(Settled::Lost), _) => "lost",
+        (Err(_), _) => "not_settled",
     }
 }
 

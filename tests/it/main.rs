@@ -22,6 +22,7 @@ mod heads;
 mod init;
 mod kill;
 mod lost_answers;
+mod metrics;
 mod pages;
 mod publish;
 mod pure_rooms;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frostline::config::server::{ConfigError, LogFormat, Secret, ServerConfig};
+use frostline::metrics::Metrics;
 use frostline::server::{App, AppState, HttpServer, ServeParts};
 use frostline::store::{Lease, Store};
 use frostline::webhook::{Secrets, sign};
@@ -84,6 +85,7 @@ fn a_file_with_the_least_settings_is_enough() {
     assert_eq!(config.public_url, None);
     assert_eq!(config.log_format, LogFormat::Text);
     assert_eq!(config.concurrency, 4);
+    assert_eq!(config.metrics_bind, None);
     assert_eq!(config.lease, Duration::from_secs(60));
     assert_eq!(config.github.app_id, 12);
     assert_eq!(config.github.api_url.as_str(), "https://api.github.com/");
@@ -165,8 +167,8 @@ fn an_unknown_key_is_an_error_that_names_its_place_and_the_likely_key() {
         told.contains("frostline.toml:5: unknown key `gitlab`"),
         "{told}"
     );
-    let told = Folder::new(&format!("metrics.bind = 'x'\n{GITHUB}")).refusal(&[]);
-    assert!(told.contains("unknown key `metrics`"), "{told}");
+    let told = Folder::new(&format!("metric.bind = 'x'\n{GITHUB}")).refusal(&[]);
+    assert!(told.contains("unknown key `metric`"), "{told}");
 
     for (name, near) in [
         ("FROSTLINE_GITHUB__APPID", "FROSTLINE_GITHUB__APP_ID?"),
@@ -185,6 +187,7 @@ fn a_value_that_cannot_be_used_names_its_place_and_what_was_expected() {
     for (line, place, expected) in [
         ("bind = 'localhost'", ":1: ", "127.0.0.1:8080"),
         ("bind = 8080", ":1: ", "a text in quotes"),
+        ("metrics.bind = '9090'", ":1: ", "127.0.0.1:9090"),
         ("bind = ''", ":1: ", "a text"),
         ("bind = ['x']", ":1: ", "`bind` is a text"),
         ("\nbind = { port = 1 }", ":2: ", "`bind` is a text"),
@@ -460,6 +463,8 @@ async fn start(folder: &tempfile::TempDir, grace: Duration) -> Running {
             grace,
             ..RunnerSettings::default()
         },
+        metrics: Metrics::default(),
+        metrics_bind: None,
     })
     .await
     .unwrap();
@@ -562,6 +567,8 @@ async fn an_address_in_use_is_told_with_the_way_out() {
             let_go: Arc::new(Semaphore::new(0)),
         },
         runner: RunnerSettings::default(),
+        metrics: Metrics::default(),
+        metrics_bind: None,
     })
     .await;
     let told = format!("{:#}", second.err().unwrap());

@@ -311,7 +311,7 @@ async fn only_post_is_a_delivery_and_no_other_route_exists() {
     for (path, status) in [
         ("/webhooks/github", 405),
         ("/", 404),
-        ("/metrics", 404),
+        ("/metrics", 200),
         ("/acme/parser/pull/7", 404),
         ("/healthz", 200),
     ] {

@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use crate::forge::ForgeError;
+use crate::metrics::Metrics;
 use crate::model::{InstallationId, RepoName};
 use crate::store::{Lease, Store};
 
@@ -78,11 +79,24 @@ fn is_loopback(url: &Url) -> bool {
 impl App {
     /// Must be called inside a tokio runtime.
     pub fn new(settings: AppSettings) -> Result<Self, SettingsError> {
-        Self::with_timeouts(settings, Timeouts::default())
+        Self::counting(settings, Metrics::default())
+    }
+
+    /// [`App::new`] that counts its requests where others count too.
+    pub fn counting(settings: AppSettings, metrics: Metrics) -> Result<Self, SettingsError> {
+        Self::build(settings, Timeouts::default(), metrics)
     }
 
     /// [`App::new`] with other limits on how long a request may take.
     pub fn with_timeouts(settings: AppSettings, timeouts: Timeouts) -> Result<Self, SettingsError> {
+        Self::build(settings, timeouts, Metrics::default())
+    }
+
+    fn build(
+        settings: AppSettings,
+        timeouts: Timeouts,
+        metrics: Metrics,
+    ) -> Result<Self, SettingsError> {
         let url = settings.api_url;
         let secure = url.scheme() == "https"
             || (url.scheme() == "http" && settings.allow_http_loopback && is_loopback(&url));
@@ -101,7 +115,7 @@ impl App {
             "{}/graphql",
             api_path.strip_suffix("/v3").unwrap_or(&api_path)
         );
-        let transport = transport::build(&url.origin().ascii_serialization(), timeouts)
+        let transport = transport::build(&url.origin().ascii_serialization(), timeouts, metrics)
             .map_err(|_| SettingsError::Transport)?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -166,6 +180,11 @@ impl Client {
 
     pub fn app_id(&self) -> u64 {
         self.app.app_id()
+    }
+
+    /// What this process counts with.
+    pub fn metrics(&self) -> &Metrics {
+        &self.app.inner.transport.metrics
     }
 
     /// Requests sent so far, tokens included.

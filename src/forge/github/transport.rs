@@ -1,6 +1,6 @@
 //! One request, one answer: time-outs, size limits and errors. No retry: the job queue retries.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::{OctoBody, Octocrab};
 
 use crate::forge::ForgeError;
+use crate::metrics::{Metrics, RATE_RESOURCES, RateLeft};
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +135,19 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// For counting; `None` for a limit that nobody watches.
+    fn left(&self) -> Option<RateLeft> {
+        Some(RateLeft {
+            resource: RATE_RESOURCES
+                .iter()
+                .find(|known| **known == self.resource)?,
+            remaining: self.remaining.into(),
+            reset: DateTime::from_timestamp(self.reset, 0)?,
+        })
+    }
+}
+
 /// What came of a request, with what its headers tell of limits.
 pub(super) type Exchange = (Result<Answer, ForgeError>, Option<Rate>);
 
@@ -146,7 +160,11 @@ impl Answer {
 }
 
 /// octocrab without credentials and without a base path; must be made inside a tokio runtime.
-pub(super) fn build(origin: &str, timeouts: Timeouts) -> Result<Transport, octocrab::Error> {
+pub(super) fn build(
+    origin: &str,
+    timeouts: Timeouts,
+    metrics: Metrics,
+) -> Result<Transport, octocrab::Error> {
     let octocrab = Octocrab::builder()
         .base_uri(origin)?
         .set_connect_timeout(Some(timeouts.connect))
@@ -156,6 +174,7 @@ pub(super) fn build(origin: &str, timeouts: Timeouts) -> Result<Transport, octoc
     Ok(Transport {
         octocrab,
         total: timeouts.total,
+        metrics,
     })
 }
 
@@ -164,10 +183,28 @@ pub(super) fn build(origin: &str, timeouts: Timeouts) -> Result<Transport, octoc
 pub(super) struct Transport {
     octocrab: Octocrab,
     total: Duration,
+    pub metrics: Metrics,
 }
 
 /// Sends `call` to `path` (the call's own, below the API's root) with `authorization`.
 pub(super) async fn send(
+    transport: &Transport,
+    call: &Call,
+    path: &str,
+    authorization: HeaderValue,
+) -> Exchange {
+    let started = Instant::now();
+    let exchange = send_once(transport, call, path, authorization).await;
+    let metrics = &transport.metrics;
+    let result = exchange.0.as_ref().map_or_else(ForgeError::name, |_| "ok");
+    metrics.forge_request(result, started.elapsed());
+    if let Some(left) = exchange.1.as_ref().and_then(Rate::left) {
+        metrics.rate_left(left);
+    }
+    exchange
+}
+
+async fn send_once(
     transport: &Transport,
     call: &Call,
     path: &str,
