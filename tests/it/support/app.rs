@@ -17,6 +17,7 @@ use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
 
 use super::api::start_forge;
+use super::logs::LogWatch;
 
 /// The store's clock, moved by the test.
 #[derive(Clone, Default)]
@@ -35,6 +36,7 @@ pub struct TestApp {
     router: axum::Router,
     runner: Runner<Jobs>,
     _folder: tempfile::TempDir,
+    _logs: LogWatch,
 }
 
 impl TestApp {
@@ -57,6 +59,7 @@ impl TestApp {
         let secrets = Secrets::new([forge.webhook_secret()]).unwrap();
         let router = router(AppState::new(store.clone(), secrets, runner.pulse()));
         Self {
+            _logs: LogWatch::of(&forge),
             forge,
             store,
             clock,

@@ -16,6 +16,7 @@ use frostline::work::{Jobs, Runner, RunnerSettings};
 use sha2::{Digest as _, Sha256};
 
 use super::api::{app_key, start_forge};
+use super::logs::LogWatch;
 
 pub const REPO: &str = "acme/parser";
 pub const AGENT: &str = "acme-coder[bot]";
@@ -39,6 +40,7 @@ pub struct World {
     clock: AheadClock,
     database: String,
     _folder: tempfile::TempDir,
+    pub logs: LogWatch,
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
@@ -119,6 +121,7 @@ impl World {
         Self {
             store: open(&database, &clock).await,
             app: app(&forge),
+            logs: LogWatch::of(&forge),
             forge,
             clock,
             database,
