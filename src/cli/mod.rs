@@ -16,6 +16,7 @@ mod lock;
 mod out;
 mod place;
 mod progress;
+mod rotate;
 mod schema;
 mod serve;
 mod verdict;

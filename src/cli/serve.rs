@@ -10,20 +10,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::Outcome;
-use crate::config::server::{Flags, LogFormat, Secret, ServerConfig};
-use crate::forge::github::{App, AppKey, AppSettings};
+use super::rotate::{self, Load, Print, Rotation};
+use crate::config::server::{Flags, LogFormat, ServerConfig};
+use crate::forge::github::{App, AppSettings};
 use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::server::{self, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
-use crate::webhook::Secrets;
 use crate::work::{Jobs, RunnerSettings};
 
 /// Serve the App: webhooks in, check-runs out
 ///
 /// Reads frostline.toml of the current folder, or the file named by `--config`; then the environment
 /// (`FROSTLINE_` and the key in upper case, a dot as two underscores); then these flags, which win. Secrets
-/// are read from files or the environment only. Logs go to standard error; `RUST_LOG` filters them.
+/// are read from files or the environment only; their files are read again when they change, and at SIGHUP.
+/// Logs go to standard error; `RUST_LOG` filters them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:
@@ -114,13 +115,15 @@ impl Args {
 
 pub fn run(args: Args) -> Outcome {
     let (file, flags) = args.flags();
-    let config = ServerConfig::load(file.as_deref(), flags)?;
+    let load = move || ServerConfig::load(file.as_deref(), flags.clone());
+    let config = load()?;
     log_to_stderr(config.log_format);
+    let load: Load = Arc::new(move || load().map(|config| config.github));
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("the runtime could not be started")?
-        .block_on(serve(config))
+        .block_on(serve(config, load))
 }
 
 fn log_to_stderr(format: LogFormat) {
@@ -139,10 +142,11 @@ fn log_to_stderr(format: LogFormat) {
     };
 }
 
-async fn serve(config: ServerConfig) -> Outcome {
+async fn serve(config: ServerConfig, load: Load) -> Outcome {
     let mut signals = Signals::new().context("signals cannot be caught")?;
     let public_url = config.public_url.clone();
-    let app = start(config).await?;
+    let hangup = signal(SignalKind::hangup()).context("signals cannot be caught")?;
+    let (app, rotation) = start(config, load).await?;
     let webhooks = public_url.map_or_else(String::new, |url| {
         let base = url.as_str().trim_end_matches('/');
         format!(" (webhooks go to {base}/webhooks/github)")
@@ -156,7 +160,10 @@ async fn serve(config: ServerConfig) -> Outcome {
     if let Some(metrics) = app.metrics_address() {
         let _ = writeln!(std::io::stderr(), "metrics are at http://{metrics}/metrics");
     }
-    signals.next().await;
+    tokio::select! {
+        () = signals.next() => {}
+        () = rotation.run(hangup) => {}
+    }
     tracing::info!("stopping: running jobs may end, new ones are left for the next start");
     tokio::select! {
         stopped = app.stop() => stopped?,
@@ -168,16 +175,14 @@ async fn serve(config: ServerConfig) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
+async fn start(config: ServerConfig, load: Load) -> anyhow::Result<(server::App, Rotation)> {
     let github = config.github;
-    let secrets = Secrets::new(github.webhook_secrets.iter().map(Secret::expose))
-        .context("the webhook has no secret")?;
-    let key = AppKey::from_pem(github.app_id, github.private_key.expose().as_bytes())
-        .map_err(|why| anyhow::anyhow!("the App's private key is {why}; download a new one"))?;
+    let print = Print::of(&github);
+    let secrets = rotate::secrets(&github)?;
     let settings = AppSettings {
+        key: rotate::key(&github)?,
         api_url: github.api_url,
         allow_http_loopback: github.allow_http_loopback,
-        key,
     };
     let metrics = Metrics::default();
     let forge = App::counting(settings, metrics.clone())?;
@@ -187,9 +192,9 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
     };
     let store = Store::open_with(&config.database_url, Arc::new(SystemClock), queue).await?;
     let links = Links::new(store.page_key().await?, config.public_url);
-    server::App::start(ServeParts {
+    let app = server::App::start(ServeParts {
         bind: config.bind,
-        handler: Jobs::new(forge, store.clone()).with_links(links.clone()),
+        handler: Jobs::new(forge.clone(), store.clone()).with_links(links.clone()),
         links: Some(links),
         store,
         secrets,
@@ -200,7 +205,15 @@ async fn start(config: ServerConfig) -> anyhow::Result<server::App> {
         metrics,
         metrics_bind: config.metrics_bind,
     })
-    .await
+    .await?;
+    let rotation = Rotation {
+        load,
+        forge,
+        secrets: app.secrets().clone(),
+        print,
+        trouble: None,
+    };
+    Ok((app, rotation))
 }
 
 /// SIGTERM and SIGINT.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::store::Store;
-use crate::webhook::Secrets;
+use crate::webhook::{Secrets, SharedSecrets};
 use crate::work::{Handler, Runner, RunnerSettings};
 
 use super::{AppState, HttpServer};
@@ -35,6 +35,7 @@ pub struct App {
     address: SocketAddr,
     shutdown: CancellationToken,
     store: Store,
+    secrets: SharedSecrets,
     metrics_address: Option<SocketAddr>,
     http: JoinHandle<()>,
     metrics: Option<JoinHandle<()>>,
@@ -51,7 +52,8 @@ impl App {
             parts.runner,
             metrics.clone(),
         );
-        let state = AppState::new(parts.store.clone(), parts.secrets, runner.pulse())
+        let secrets = SharedSecrets::from(parts.secrets);
+        let state = AppState::new(parts.store.clone(), secrets.clone(), runner.pulse())
             .with_metrics(metrics, parts.metrics_bind.is_none());
         let state = match parts.links {
             Some(links) => state.with_links(links),
@@ -73,6 +75,7 @@ impl App {
             address: http.address(),
             metrics_address: apart.as_ref().map(HttpServer::address),
             store: parts.store,
+            secrets,
             http: tokio::spawn(http.run(shutdown.clone())),
             metrics: apart.map(|server| tokio::spawn(server.run(shutdown.clone()))),
             runner: tokio::spawn(runner.run(shutdown.clone())),
@@ -83,6 +86,11 @@ impl App {
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What deliveries are verified with; they may be exchanged.
+    pub fn secrets(&self) -> &SharedSecrets {
+        &self.secrets
     }
 
     /// Where `/metrics` listens apart from the rest, with the real port.

@@ -55,6 +55,7 @@ async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Res
     let held = state.room.read(body, announced).await.map_err(unread)?;
     let verified = state
         .secrets
+        .get()
         .verify(held.bytes.clone(), one(headers, "x-hub-signature-256"))
         .map_err(|error| refuse(StatusCode::UNAUTHORIZED, error.to_string()))?;
 

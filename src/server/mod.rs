@@ -11,7 +11,6 @@ mod listen;
 mod metrics;
 mod pages;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,7 +22,7 @@ use tower_http::timeout::TimeoutLayer;
 use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::store::Store;
-use crate::webhook::Secrets;
+use crate::webhook::SharedSecrets;
 use crate::work::Pulse;
 
 pub use app::{App, ServeParts};
@@ -56,7 +55,7 @@ impl Default for Limits {
 #[derive(Clone)]
 pub struct AppState {
     pub(crate) store: Store,
-    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) secrets: SharedSecrets,
     pub(crate) pulse: Pulse,
     pub(crate) room: body::Room,
     pub(crate) limits: Limits,
@@ -67,10 +66,10 @@ pub struct AppState {
 }
 
 impl AppState {
-    pub fn new(store: Store, secrets: Secrets, pulse: Pulse) -> Self {
+    pub fn new(store: Store, secrets: impl Into<SharedSecrets>, pulse: Pulse) -> Self {
         Self {
             store,
-            secrets: Arc::new(secrets),
+            secrets: secrets.into(),
             pulse,
             room: body::Room::default(),
             limits: Limits::default(),

@@ -9,4 +9,4 @@ mod signature;
 
 pub use asks::{CommentEvent, Press, RerunEvent, ReviewEvent, Sender};
 pub use event::{Event, EventError, PullAction, PullEvent, USED, delivery_id};
-pub use signature::{Secrets, SignatureError, Verified, sign};
+pub use signature::{Secrets, SharedSecrets, SignatureError, Verified, sign};

@@ -1,5 +1,7 @@
 //! `X-Hub-Signature-256`: HMAC-SHA-256 over the raw body.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use bytes::Bytes;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -61,6 +63,28 @@ impl Secrets {
         } else {
             Err(SignatureError::Mismatch)
         }
+    }
+}
+
+/// Secrets that may be exchanged while deliveries come in. Clones share them.
+#[derive(Clone)]
+pub struct SharedSecrets(Arc<RwLock<Arc<Secrets>>>);
+
+impl From<Secrets> for SharedSecrets {
+    fn from(secrets: Secrets) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(secrets))))
+    }
+}
+
+impl SharedSecrets {
+    /// Those that are valid now.
+    pub fn get(&self) -> Arc<Secrets> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on these are valid, and no others.
+    pub fn replace(&self, secrets: Secrets) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(secrets);
     }
 }
 

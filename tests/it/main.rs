@@ -28,6 +28,7 @@ mod publish;
 mod pure_rooms;
 mod queue;
 mod render;
+mod running;
 mod serve;
 mod server;
 mod support;

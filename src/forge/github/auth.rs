@@ -4,6 +4,7 @@
 //! repository and for no more than [`PERMISSIONS`], and what only reads has a token that can't write.
 
 use std::fmt;
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -138,14 +139,15 @@ impl moka::Expiry<Key, Token> for BeforeExpiry {
 
 /// Tokens that are still good, and the way to new ones.
 pub(super) struct Tokens {
-    key: AppKey,
+    app_id: u64,
+    key: RwLock<AppKey>,
     cache: moka::future::Cache<Key, Token>,
 }
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tokens")
-            .field("key", &self.key)
+            .field("app_id", &self.app_id)
             .finish_non_exhaustive()
     }
 }
@@ -156,11 +158,25 @@ impl Tokens {
             .max_capacity(CACHED_TOKENS)
             .expire_after(BeforeExpiry)
             .build();
-        Self { key, cache }
+        Self {
+            app_id: key.id,
+            key: RwLock::new(key),
+            cache,
+        }
     }
 
     pub fn app_id(&self) -> u64 {
-        self.key.id
+        self.app_id
+    }
+
+    /// Signs with `key` from now on. False, and nothing is changed, if it is another App's. Tokens that the
+    /// key before bought stay good.
+    pub fn replace_key(&self, key: AppKey) -> bool {
+        let same_app = key.id == self.app_id;
+        if same_app {
+            *self.key.write().unwrap_or_else(PoisonError::into_inner) = key;
+        }
+        same_app
     }
 
     /// A token of `key`. `minted` is called before a request goes out.
@@ -182,8 +198,8 @@ impl Tokens {
 
     /// The App's own signature, for requests about the App itself.
     pub fn app(&self) -> Result<HeaderValue, ForgeError> {
-        let jwt = self
-            .key
+        let key = self.key.read().unwrap_or_else(PoisonError::into_inner);
+        let jwt = key
             .jwt(Utc::now())
             .map_err(|_| ForgeError::Unauthorized("the App's key can't sign".to_owned()))?;
         bearer(&jwt)

@@ -134,6 +134,11 @@ impl App {
         self.inner.tokens.app_id()
     }
 
+    /// Signs with another key of this App from now on; false if it is another App's.
+    pub fn replace_key(&self, key: AppKey) -> bool {
+        self.inner.tokens.replace_key(key)
+    }
+
     /// A client with a request counter of its own: make one for each evaluation.
     pub fn client(&self, installation: InstallationId, repo: RepoName) -> Client {
         Client {
