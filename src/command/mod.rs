@@ -11,7 +11,7 @@ mod table;
 mod tests;
 
 pub use grammar::{MOST_LINES, Mistake, find, read};
-pub use rights::{Actor, Authorized, Denied, authorize};
+pub use rights::{Actor, Authorized, Denied, Ties, authorize};
 pub use table::{Button, COMMANDS, RECHECK_BUTTON, Row, Who, of_button};
 
 /// A command with its arguments.
@@ -22,4 +22,6 @@ pub enum Command {
     /// A path or a node id, as it was written.
     Explain(String),
     Recheck,
+    /// With a reason.
+    Accept(Option<String>),
 }

@@ -1,7 +1,7 @@
 //! Who may give which command. PURE.
 
 use super::{Command, Who};
-use crate::model::{Fact, Permission};
+use crate::model::{Fact, Permission, Tie};
 
 /// Who gave a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +11,28 @@ pub struct Actor {
     pub is_bot: bool,
     /// What the person may do in the repository now.
     pub permission: Fact<Permission>,
+    pub ties: Ties,
+}
+
+/// What an account has to do with the patch, as far as rights hang on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ties {
+    /// An account of the table of agents.
+    pub is_agent: bool,
+    pub tie: Fact<Option<Tie>>,
+    /// `review.author_may_accept`.
+    pub author_may_accept: bool,
+}
+
+impl Ties {
+    /// Before anybody looked.
+    pub fn unknown() -> Self {
+        Self {
+            is_agent: false,
+            tie: Fact::Unavailable("nobody looked".to_owned()),
+            author_may_accept: false,
+        }
+    }
 }
 
 impl Actor {
@@ -46,12 +68,39 @@ pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>,
     let least = match row.who {
         Who::Anyone => return Ok(Authorized { command }),
         Who::Reader => Permission::Read,
+        Who::Maintainer => Permission::Maintain,
     };
     match &actor.permission {
-        Fact::Known(has) if *has >= least => Ok(Authorized { command }),
-        Fact::Known(_) => Err(Denied(format!("`{}` is for {}", row.name, row.who.words()))),
+        Fact::Known(has) if *has >= least => {}
+        Fact::Known(_) => {
+            return Err(Denied(format!("`{}` is for {}", row.name, row.who.words())));
+        }
+        other => {
+            return Err(Denied(format!(
+                "your rights in this repository could not be read ({})",
+                other.why_not().unwrap_or_default()
+            )));
+        }
+    }
+    if row.who == Who::Maintainer && actor.ties.is_agent {
+        return Err(Denied(format!(
+            "`{}` is not for an agent's account",
+            row.name
+        )));
+    }
+    if !row.own_barred {
+        return Ok(Authorized { command });
+    }
+    match &actor.ties.tie {
+        Fact::Known(None) => Ok(Authorized { command }),
+        Fact::Known(Some(_)) if actor.ties.author_may_accept => Ok(Authorized { command }),
+        Fact::Known(Some(tie)) => Err(Denied(format!(
+            "`{}` is not for who {}",
+            row.name,
+            tie.words()
+        ))),
         other => Err(Denied(format!(
-            "your rights in this repository could not be read ({})",
+            "who brings this patch could not be told ({})",
             other.why_not().unwrap_or_default()
         ))),
     }

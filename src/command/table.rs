@@ -7,6 +7,8 @@ use super::Command;
 pub enum Who {
     Anyone,
     Reader,
+    /// Maintains or administers the repository; no agent's account.
+    Maintainer,
 }
 
 impl Who {
@@ -15,6 +17,7 @@ impl Who {
         match self {
             Self::Anyone => "anyone who can comment",
             Self::Reader => "people with read access",
+            Self::Maintainer => "people who maintain or administer the repository",
         }
     }
 }
@@ -26,6 +29,10 @@ pub struct Row {
     /// As usage lines show them; empty for none.
     pub arguments: &'static str,
     pub who: Who,
+    /// Never for who brings the patch, unless the configuration allows it.
+    pub own_barred: bool,
+    /// It is about what was shown when it was given, and waits until that is known to be so still.
+    pub bound: bool,
     /// One sentence without a full stop.
     pub help: &'static str,
     /// The command with the rest of its line, trimmed; `None` when that is no argument of it.
@@ -48,6 +55,8 @@ pub static HELP: Row = Row {
     name: "help",
     arguments: "",
     who: Who::Anyone,
+    own_barred: false,
+    bound: false,
     help: "lists the commands",
     build: |rest| alone(rest, Command::Help),
 };
@@ -56,6 +65,8 @@ pub static STATUS: Row = Row {
     name: "status",
     arguments: "",
     who: Who::Anyone,
+    own_barred: false,
+    bound: false,
     help: "says how this pull request was judged, and by what",
     build: |rest| alone(rest, Command::Status),
 };
@@ -64,6 +75,8 @@ pub static EXPLAIN: Row = Row {
     name: "explain",
     arguments: "PATH|NODEID",
     who: Who::Anyone,
+    own_barred: false,
+    bound: false,
     help: "says what the decision rests on for a changed path, or for a property or freeze",
     build: |rest| (!rest.is_empty()).then(|| Command::Explain(unquoted(rest).to_owned())),
 };
@@ -72,12 +85,28 @@ pub static RECHECK: Row = Row {
     name: "recheck",
     arguments: "",
     who: Who::Reader,
+    own_barred: false,
+    bound: false,
     help: "evaluates again; where nothing changed, nothing new is published",
     build: |rest| alone(rest, Command::Recheck),
 };
 
+pub static ACCEPT: Row = Row {
+    name: "accept",
+    arguments: "[reason]",
+    who: Who::Maintainer,
+    own_barred: true,
+    bound: true,
+    help: "accepts what needs human review, as it is shown; not for who brings the patch",
+    build: |rest| Some(Command::Accept(reason(rest))),
+};
+
+fn reason(rest: &str) -> Option<String> {
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
 /// Every command, in the order in which help lists them.
-pub static COMMANDS: [&Row; 4] = [&HELP, &STATUS, &EXPLAIN, &RECHECK];
+pub static COMMANDS: [&Row; 5] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT];
 
 impl Command {
     /// What the table says of it.
@@ -87,6 +116,7 @@ impl Command {
             Self::Status => &STATUS,
             Self::Explain(_) => &EXPLAIN,
             Self::Recheck => &RECHECK,
+            Self::Accept(_) => &ACCEPT,
         }
     }
 }

@@ -1,5 +1,5 @@
-use super::{Actor, COMMANDS, Command, MOST_LINES, Who, authorize, find, read};
-use crate::model::{Fact, Permission};
+use super::{Actor, COMMANDS, Command, MOST_LINES, Ties, Who, authorize, find, read};
+use crate::model::{Fact, Permission, Tie};
 
 fn all(body: &str) -> Vec<String> {
     find(body)
@@ -104,6 +104,11 @@ fn actor(permission: Fact<Permission>) -> Actor {
         id: 7,
         is_bot: false,
         permission,
+        ties: Ties {
+            is_agent: false,
+            tie: Fact::Known(None),
+            author_may_accept: false,
+        },
     }
 }
 
@@ -115,6 +120,7 @@ fn a_command_is_for_those_whom_the_table_names() {
         let least = match row.who {
             Who::Anyone => Permission::None,
             Who::Reader => Permission::Read,
+            Who::Maintainer => Permission::Maintain,
         };
         for permission in [
             Permission::None,
@@ -146,4 +152,28 @@ fn who_is_refused_is_told_for_whom_the_command_is() {
     let denied = authorize(Command::Recheck, &actor(Fact::Known(Permission::None)));
     let denied = denied.map(|_| ()).expect_err("no right").to_string();
     assert_eq!(denied, "`recheck` is for people with read access");
+}
+
+#[test]
+fn accept_is_never_for_who_brings_the_patch_or_for_an_agent() {
+    let may = |ties: Ties| {
+        let actor = Actor {
+            ties,
+            ..actor(Fact::Known(Permission::Admin))
+        };
+        authorize(Command::Accept(None), &actor).is_ok()
+    };
+    let ties = |tie: Fact<Option<Tie>>, is_agent, author_may_accept| Ties {
+        is_agent,
+        tie,
+        author_may_accept,
+    };
+    assert!(may(ties(Fact::Known(None), false, false)));
+    assert!(!may(ties(Fact::Known(None), true, true)));
+    assert!(!may(Ties::unknown()));
+    for tie in [Tie::Author, Tie::Pusher, Tie::CommitAuthor] {
+        assert!(!may(ties(Fact::Known(Some(tie)), false, false)), "{tie:?}");
+        assert!(may(ties(Fact::Known(Some(tie)), false, true)), "{tie:?}");
+        assert!(!may(ties(Fact::Known(Some(tie)), true, true)), "{tie:?}");
+    }
 }

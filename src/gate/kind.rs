@@ -6,7 +6,7 @@
 mod table;
 
 use crate::config::repo::Agents;
-use crate::model::{Author, AuthorKind};
+use crate::model::{Author, AuthorKind, Sha};
 
 use table::{AGENT_BOTS, AGENTS, Agent, NOT_AGENTS};
 
@@ -28,6 +28,9 @@ pub struct Identity {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitFacts {
+    /// `None` where nobody asks for it.
+    pub sha: Option<Sha>,
+    pub is_merge: bool,
     pub author: Identity,
     pub committer: Identity,
     pub message: String,
@@ -261,6 +264,11 @@ fn account_evidence(
     Some((strength, text))
 }
 
+/// An account of the table of agents, or one that the configuration adds to it, or an unknown bot.
+pub fn is_agent_account(account: &Account, config: &Agents) -> bool {
+    account_evidence("account", account, Strength::Certain, config).is_some()
+}
+
 fn agent_by_id(id: u64) -> Option<&'static Agent> {
     AGENTS
         .iter()
@@ -302,7 +310,7 @@ enum Side {
 }
 
 /// The account id in `198982749+Copilot@users.noreply.github.com`.
-fn noreply_id(email: &str) -> Option<u64> {
+pub fn noreply_id(email: &str) -> Option<u64> {
     let (local, host) = email.split_once('@')?;
     let (id, _) = local.split_once('+')?;
     (host.starts_with("users.noreply.")).then(|| id.parse().ok())?

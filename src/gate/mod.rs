@@ -15,6 +15,7 @@ pub mod manifest;
 mod prefixes;
 mod reading;
 pub mod reads;
+pub mod review;
 mod rules;
 pub mod sources;
 mod table;
@@ -35,7 +36,7 @@ use reading::Reading;
 use crate::config::repo::Mode;
 use crate::model::{
     ClassifiedChange, Coverage, DECISION_SCHEMA, Decision, DecisionAuthor, FreezeRow, FreezeState,
-    PropertyState, Snapshot,
+    PropertyState, Snapshot, Verdict,
 };
 
 /// Evaluates every rule of protocol 5.2 on `snapshot`.
@@ -55,6 +56,13 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     let findings = findings.into_sorted();
     let freezes = freeze_rows(&case, &coverage);
     let verdict = verdict::of(&findings, snapshot.opted_in);
+    let needs_person = verdict == Verdict::HumanReview;
+    let decision_key = needs_person
+        .then(|| review::key(snapshot, &findings))
+        .flatten();
+    let review = snapshot.reviews.as_ref().filter(|_| needs_person);
+    let review =
+        review.map(|reviews| review::outcome(reviews, &reading.config, decision_key.as_deref()));
     let rows = table::Rows {
         case: &case,
         findings: &findings,
@@ -69,6 +77,8 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
         verdict,
         observe: reading.config.mode == Mode::Observe,
         decided_by: verdict::decided_by(&findings, verdict),
+        decision_key,
+        review,
         repository: snapshot.repository.clone(),
         branch: snapshot.branch.clone(),
         into_unguarded: snapshot.into_unguarded.clone(),

@@ -171,6 +171,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         branch: base.branch,
         subject,
         into_unguarded: None,
+        reviews: None,
         base: sha(base.commit),
         head: sha(head),
         merge_bases: merge_bases_fact(&bases),

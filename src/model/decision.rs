@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorKind, ChangeStatus, Hunk, Sha, Stats, Subject};
+use super::{AuthorKind, ChangeStatus, Hunk, ReviewOutcome, Sha, Standing, Stats, Subject};
 
 /// Value of [`Decision::schema`].
 pub const DECISION_SCHEMA: &str = "frostline.decision/1";
@@ -361,6 +361,12 @@ pub struct Decision {
     /// `mode: observe`: the verdict is shown, and nothing is blocked.
     pub observe: bool,
     pub decided_by: DecidedBy,
+    /// Where a person has to approve: what an approval is given on (protocol 5.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_key: Option<String>,
+    /// Where a person has to approve, and reviews were looked at: what they come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewOutcome>,
     pub repository: String,
     pub branch: String,
     pub into_unguarded: Option<String>,
@@ -381,6 +387,15 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freezes: Option<Vec<FreezeRow>>,
     pub stats: Stats,
+}
+
+impl Decision {
+    /// A person had to approve, and one did.
+    pub fn is_approved(&self) -> bool {
+        let review = self.review.as_ref();
+        self.verdict == Verdict::HumanReview
+            && review.is_some_and(|review| review.standing == Standing::Approved)
+    }
 }
 
 /// `comments:` of the configuration: when the one comment exists.

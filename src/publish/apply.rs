@@ -8,6 +8,8 @@
 mod comment;
 mod runs;
 
+use chrono::{DateTime, Utc};
+
 use crate::forge::ForgeError;
 use crate::forge::github::{CheckRunRequest, CheckStatus, Client};
 use crate::render::{self, Annotation, CheckOutput};
@@ -53,6 +55,8 @@ pub struct Publisher<'a> {
     details: Option<String>,
     open: Option<OpenRun>,
     published: Published,
+    /// When the run that this publisher wrote last ended, by the forge's clock.
+    ended_at: Option<DateTime<Utc>>,
 }
 
 impl<'a> Publisher<'a> {
@@ -68,6 +72,7 @@ impl<'a> Publisher<'a> {
             store,
             details: None,
             open: None,
+            ended_at: None,
             published: Published {
                 run: Run::None,
                 comment: comment.map(|comment| PostedComment {
@@ -102,9 +107,8 @@ impl<'a> Publisher<'a> {
         match &run {
             Some(run) if run.status == "completed" => {
                 let conclusion = run.conclusion.as_deref().unwrap_or("unknown");
-                self.store
-                    .end_evaluation(&evaluation.id, conclusion)
-                    .await?;
+                let at = run.completed_at;
+                self.store.end_shown(&evaluation.id, conclusion, at).await?;
                 return Ok(());
             }
             Some(run) => {
@@ -176,6 +180,7 @@ impl<'a> Publisher<'a> {
     ) -> Result<u64, PublishError> {
         self.open = Some(open.clone());
         let run = self.client.create_check_run(request).await?;
+        self.ended_at = run.completed_at;
         self.store.set_run_id(&open.evaluation, run.id).await?;
         open.run = Some(run.id);
         self.open = Some(open);
@@ -271,7 +276,7 @@ impl<'a> Publisher<'a> {
         let evaluation = open.evaluation.clone();
         self.send(open, output, rest, conclusion).await?;
         self.store
-            .end_evaluation(&evaluation, conclusion.name())
+            .end_shown(&evaluation, conclusion.name(), self.ended_at)
             .await?;
         self.open = None;
         Ok(())
@@ -313,7 +318,10 @@ impl<'a> Publisher<'a> {
         if refused == 0 {
             match self.client.update_check_run(run, &done).await {
                 Err(ForgeError::Validation(_)) if !last.is_empty() => {}
-                ended => return Ok(ended.map(drop)?),
+                ended => {
+                    self.ended_at = ended?.completed_at;
+                    return Ok(());
+                }
             }
         }
         refused += annotate(self.client, run, output, last, &mut halves).await?;
@@ -322,7 +330,7 @@ impl<'a> Publisher<'a> {
             render::note_refused(&mut output, refused);
         }
         let done = request(&output, &[], Some(conclusion));
-        self.client.update_check_run(run, &done).await?;
+        self.ended_at = self.client.update_check_run(run, &done).await?.completed_at;
         Ok(())
     }
 

@@ -112,6 +112,7 @@ pub fn conclusion(decision: &Decision) -> Conclusion {
     match decision.verdict {
         Verdict::NotApplicable => Conclusion::Neutral,
         Verdict::Pass | Verdict::AllowRecheck => Conclusion::Success,
+        Verdict::HumanReview if decision.is_approved() => Conclusion::Success,
         Verdict::HumanReview => Conclusion::ActionRequired,
         Verdict::Refuse => Conclusion::Failure,
     }

@@ -5,7 +5,7 @@ use super::escape::{Place, code, prose};
 use super::words::{HOW_TO_START, by_strength, count, opts_in, sentence, state_and_why};
 use crate::model::{
     AuthorKind, ChangeStatus, Class, Coverage, DECISION_SCHEMA, Decision, Finding, FreezeRow,
-    ListedProperty, PropertyState, Subject, Verdict,
+    ListedProperty, PropertyState, Says, Standing, Subject, Verdict,
 };
 
 /// Names that one cell of the coverage table lists before it counts the rest.
@@ -29,6 +29,7 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
         document.push("\n");
         return document.finish();
     }
+    review(&mut document, decision);
     table(&mut document, decision);
     coverage(&mut document, decision);
     findings(&mut document, decision);
@@ -37,6 +38,41 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
     commits(&mut document, decision);
     document.finish()
 }
+
+/// Who approved, or what is missing for it.
+fn review(document: &mut Document, decision: &Decision) {
+    let Some(review) = &decision.review else {
+        return;
+    };
+    let by = code(review.by.as_deref().unwrap_or_default(), Place::Line);
+    let text = match (review.standing, review.says) {
+        (Standing::Approved, Some(Says::Accepted)) => format!("Accepted by {by}"),
+        (Standing::Approved, _) => format!("Approved by {by}"),
+        (Standing::Held, _) => format!("{by} requests changes, which holds it"),
+        (Standing::Open, _) => HOW_TO_APPROVE.to_owned(),
+    };
+    let reason = match &review.reason {
+        Some(reason) => format!(": {}", code(reason, Place::Line)),
+        None => String::new(),
+    };
+    document.paragraph(&format!("{text}{reason}."));
+    let frame = Frame {
+        head: "What does not count:\n\n",
+        tail: "",
+        nouns: ("review", "reviews"),
+    };
+    let rows = review.notes.iter();
+    document.rows(
+        &frame,
+        10,
+        rows.map(|note| format!("- {}.\n", prose(note, Place::Line))),
+    );
+}
+
+/// Without its full stop.
+const HOW_TO_APPROVE: &str = "An approving review by somebody with write access ends this, or \
+     `/frostline accept` by a maintainer: not by who brings the patch, nor by a bot or an agent, and given \
+     on what is shown here";
 
 fn table(document: &mut Document, decision: &Decision) {
     let frame = Frame {

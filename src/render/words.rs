@@ -1,7 +1,7 @@
 //! The verdict in words: one line with counts, the same wherever it is shown. PURE.
 
 use crate::model::{
-    Class, Decision, Effect, Finding, ListedProperty, Rule, StepResult, Subject, Verdict,
+    Class, Decision, Effect, Finding, ListedProperty, Rule, Standing, StepResult, Subject, Verdict,
 };
 
 /// Rules that a headline counts by name before it says "and N other findings".
@@ -18,7 +18,11 @@ pub fn headline(decision: &Decision) -> String {
             counts_of(decision, Effect::AllowRecheck),
         ),
         Verdict::HumanReview => (
-            "Needs human review",
+            match standing(decision) {
+                Some(Standing::Approved) => "Approved by a person",
+                Some(Standing::Held) => "Held by a request for changes",
+                Some(Standing::Open) | None => "Needs human review",
+            },
             counts_of(decision, Effect::HumanReview),
         ),
         Verdict::Refuse => ("Refused", counts_of(decision, Effect::Refuse)),
@@ -28,6 +32,9 @@ pub fn headline(decision: &Decision) -> String {
     }
     let what = match (decision.observe, decision.verdict) {
         (true, Verdict::Refuse) => "would refuse",
+        (true, Verdict::HumanReview) if decision.is_approved() => {
+            "would pass, approved by a person"
+        }
         (true, Verdict::HumanReview) => "would need human review",
         (true, Verdict::AllowRecheck) => "would allow, to be checked again after the merge",
         (true, _) => "would pass",
@@ -38,6 +45,10 @@ pub fn headline(decision: &Decision) -> String {
     } else {
         format!("{what}: {counts}")
     }
+}
+
+fn standing(decision: &Decision) -> Option<Standing> {
+    decision.review.as_ref().map(|review| review.standing)
 }
 
 fn audit_headline(decision: &Decision, counts: &str) -> String {
@@ -249,6 +260,9 @@ pub fn sentence(decision: &Decision) -> String {
         Verdict::AllowRecheck => format!(
             "Only the freeze list changes: {by}, and the map is checked again on the branch after the merge."
         ),
+        Verdict::HumanReview if decision.is_approved() => {
+            format!("A person had to approve this, and did: {by}.")
+        }
         Verdict::HumanReview if decision.observe => {
             format!("Under `mode: enforce` a person would have to approve this: {by}.")
         }

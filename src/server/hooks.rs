@@ -11,8 +11,8 @@ use axum::{Extension, Json};
 use serde::Serialize;
 
 use crate::model::{DeliveryId, RepoName};
-use crate::store::{AskSource, AskedOf, Delivery, NewAsk, Received, RepoKey, Task};
-use crate::webhook::{Event, RerunEvent, delivery_id};
+use crate::store::{AskSource, AskedOf, Delivery, NewAsk, Pushed, Received, RepoKey, Task};
+use crate::webhook::{Event, PullAction, RerunEvent, delivery_id};
 
 use super::AppState;
 use super::body::{BODY_LIMIT, BodyError};
@@ -91,11 +91,17 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
         event: name.to_owned(),
         action: String::new(),
         tasks: Vec::new(),
+        pushed: None,
         ask: None,
     };
     match event {
         Event::Pull(event) => {
             delivery.action = event.action.name().to_owned();
+            let pushes = matches!(event.action, PullAction::Opened | PullAction::Synchronize);
+            delivery.pushed = event.head.clone().filter(|_| pushes).map(|head| Pushed {
+                head,
+                account: event.sender.unwrap_or_default(),
+            });
             delivery.tasks.push(Task::Pull {
                 pull: event.pull,
                 head: event.head,

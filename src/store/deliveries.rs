@@ -6,7 +6,7 @@ use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
 
 use super::cache::repo_key;
 use super::queue::{Coalesce, JobPayload};
-use super::{NewAsk, RepoKey, Store, StoreError, Task};
+use super::{NewAsk, Pushed, RepoKey, Store, StoreError, Task};
 
 /// What is kept of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Delivery {
     pub action: String,
     /// What it asks for; at least one task, all of one installation.
     pub tasks: Vec<Task>,
+    /// Who pushed to the pull request of the first task.
+    pub pushed: Option<Pushed>,
     /// What a person asks for with it.
     pub ask: Option<(AskedOf, NewAsk)>,
 }
@@ -85,6 +87,10 @@ impl Store {
                 delivery: Some(delivery.id.clone()),
             };
             self.enqueue_in(&mut tx, &payload, coalesce, now).await?;
+        }
+        let first = first.and_then(|task| Some((task.repo()?, task.number()?)));
+        if let (Some(key), Some(pushed)) = (first, &delivery.pushed) {
+            self.put_pusher_in(&mut tx, key, pushed).await?;
         }
         if let Some((of, ask)) = &delivery.ask
             && let Some(pull) = pull_of(&mut tx, of).await?

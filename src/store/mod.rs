@@ -15,6 +15,7 @@ mod pages;
 mod prune;
 mod published;
 mod queue;
+mod reviews;
 mod settle;
 mod sources;
 mod task;
@@ -37,6 +38,7 @@ pub use heads::PullState;
 pub use pages::PublishedDecision;
 pub use published::{EndedEvaluation, OpenEvaluation, RunKey, StoredComment};
 pub use queue::{Lease, QueueCounts, QueueSettings};
+pub use reviews::{Acceptance, Pushed, Shown};
 pub use settle::Settled;
 pub use task::{RepoKey, Task};
 

@@ -59,6 +59,8 @@ pub struct PullEvent {
     pub action: PullAction,
     pub pull: PullKey,
     pub head: Option<Sha>,
+    /// Id of the account that did it; of a bot too.
+    pub sender: Option<u64>,
 }
 
 /// An event, as far as there is a use for it.
@@ -93,6 +95,12 @@ struct PullPayload {
     installation: Option<Installation>,
     pull_request: PullRequest,
     changes: Option<Changes>,
+    sender: Option<Sender>,
+}
+
+#[derive(Deserialize)]
+struct Sender {
+    id: Option<u64>,
 }
 
 /// What `edited` changed: the base branch is named only when it was that.
@@ -217,6 +225,10 @@ fn pull_event(action: PullAction, payload: PullPayload) -> Result<Option<PullEve
             .head
             .and_then(|head| head.sha)
             .and_then(|sha| sha.parse().ok()),
+        sender: payload
+            .sender
+            .and_then(|sender| sender.id)
+            .filter(|id| i64::try_from(*id).is_ok()),
     }))
 }
 

@@ -6,7 +6,7 @@
 
 use chrono::TimeDelta;
 
-use crate::command::{self, Actor, Authorized, Command};
+use crate::command::{self, Actor, Authorized, Command, Ties};
 use crate::forge::ForgeError;
 use crate::forge::github::{Client, Pull, Reaction};
 use crate::model::{Decision, Fact, Permission, PrNumber, Sha};
@@ -20,6 +20,9 @@ const MOST_OF_A_PERSON: usize = 10;
 const MOST_OF_A_REPOSITORY: usize = 60;
 /// Answers that the one comment shows, the newest.
 const ANSWERS_SHOWN: u32 = 5;
+
+const CLOSED: &str = "the pull request is closed";
+const NOT_NOW: &str = "nothing is shown that this could be about";
 
 /// What came of one line: its place, the result, and what is said of it.
 type Outcome = (usize, AskResult, String);
@@ -37,14 +40,45 @@ impl Commands<'_> {
     pub async fn run(&self, pull: &Pull) -> Result<(), Stop> {
         let repo = self.client.repo();
         for ask in self.store.open_asks(repo, self.number).await? {
-            if ask.lines.iter().any(|line| line.result.is_none()) {
+            // Once that is known, only what waits for the decision is left.
+            if ask.quiet.is_none() {
                 self.carry_out(&ask, pull).await?;
             }
         }
+        self.answer_all().await
+    }
+
+    /// Answers every ask whose lines all have a result.
+    pub async fn answer_all(&self) -> Result<(), Stop> {
+        let repo = self.client.repo();
         for ask in self.store.open_asks(repo, self.number).await? {
             self.answer(&ask).await?;
         }
         Ok(())
+    }
+
+    /// Asks of which only commands are left that wait for the decision.
+    pub(super) async fn held(&self) -> Result<Vec<Ask>, Stop> {
+        let repo = self.client.repo();
+        let mut asks = self.store.open_asks(repo, self.number).await?;
+        asks.retain(|ask| ask.quiet.is_some() && waiting(ask).next().is_some());
+        Ok(asks)
+    }
+
+    /// Nothing was decided that a waiting command could be about.
+    pub async fn refuse_waiting(&self, head: &Sha) -> Result<(), Stop> {
+        for ask in self.held().await? {
+            let refused: Vec<Outcome> = waiting(&ask)
+                .map(|(place, _)| (place, AskResult::Refused, render::told(NOT_NOW)))
+                .collect();
+            let on = AskedOn {
+                head,
+                base: None,
+                quiet: ask.quiet.unwrap_or(true),
+            };
+            self.store.put_results(ask.id, on, &refused).await?;
+        }
+        self.answer_all().await
     }
 
     /// Answers that the one comment shows for the head.
@@ -88,9 +122,9 @@ impl Commands<'_> {
         }
         let decision = self.decision().await?;
         let outcomes: Vec<Outcome> = waiting(ask)
-            .map(|(place, line)| {
-                let (result, answer) = outcome(place, &line.line, &actor, pull, decision.as_ref());
-                (place, result, answer)
+            .filter_map(|(place, line)| {
+                let (result, answer) = outcome(place, &line.line, &actor, pull, decision.as_ref())?;
+                Some((place, result, answer))
             })
             .collect();
         self.store
@@ -113,12 +147,14 @@ impl Commands<'_> {
         }
     }
 
-    async fn actor(&self, ask: &Ask) -> Result<Actor, Stop> {
+    /// Who gave the commands, without ties.
+    pub(super) async fn actor(&self, ask: &Ask) -> Result<Actor, Stop> {
         Ok(Actor {
             login: ask.actor.clone(),
             id: ask.actor_id,
             is_bot: false,
             permission: permission(self.client, &ask.actor).await?,
+            ties: Ties::unknown(),
         })
     }
 
@@ -220,7 +256,8 @@ fn optional(result: Result<(), ForgeError>, what: &str) -> Result<(), Stop> {
     }
 }
 
-fn waiting(ask: &Ask) -> impl Iterator<Item = (usize, &AskedLine)> {
+/// Lines without a result, by their place.
+pub(super) fn waiting(ask: &Ask) -> impl Iterator<Item = (usize, &AskedLine)> {
     let lines = ask.lines.iter().enumerate();
     lines.filter(|(_, line)| line.result.is_none())
 }
@@ -241,22 +278,26 @@ fn answers(ask: &Ask) -> Vec<Answer> {
     .collect()
 }
 
-/// Reads a line, asks for the right, carries it out.
+/// Reads a line, asks for the right, carries it out. `None` for a command that waits for the decision.
 fn outcome(
     place: usize,
     line: &str,
     actor: &Actor,
     pull: &Pull,
     decision: Option<&Decision>,
-) -> (AskResult, String) {
+) -> Option<(AskResult, String)> {
     let command = match command::read(line, place) {
         Ok(command) => command,
-        Err(mistake) => return (AskResult::Mistake, render::told(&mistake.to_string())),
+        Err(mistake) => return Some((AskResult::Mistake, render::told(&mistake.to_string()))),
     };
-    match command::authorize(command, actor) {
+    if command.row().bound {
+        let closed = || (AskResult::Refused, render::told(CLOSED));
+        return (pull.state != "open").then(closed);
+    }
+    Some(match command::authorize(command, actor) {
         Ok(command) => carried_out(&command, pull, decision),
         Err(denied) => (AskResult::Refused, render::told(&denied.to_string())),
-    }
+    })
 }
 
 fn carried_out(
@@ -272,11 +313,9 @@ fn carried_out(
             (true, text) => (AskResult::Done, text),
             (false, text) => (AskResult::Refused, text),
         },
-        Command::Recheck if pull.state != "open" => (
-            AskResult::Refused,
-            render::told("the pull request is closed"),
-        ),
+        Command::Recheck if pull.state != "open" => (AskResult::Refused, render::told(CLOSED)),
         // The job that carries this out goes on to evaluate.
         Command::Recheck => (AskResult::Done, String::new()),
+        Command::Accept(_) => (AskResult::Refused, render::told(NOT_NOW)),
     }
 }

@@ -9,17 +9,20 @@ use std::time::Instant;
 
 use chrono::Utc;
 
+use crate::config::repo::RepoConfig;
 use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
-use crate::model::{AuthorKind, Decision, PullKey, Sha, Snapshot};
+use crate::model::{AuthorKind, Decision, Layer, PullKey, Sha, Snapshot, Verdict};
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::links::{Links, Page};
 use crate::publish::plan::{self, Run};
 use crate::store::{Lease, OpenEvaluation, Store};
 
 use super::Outcome;
+use super::bound::Judged;
 use super::commands::Commands;
+use super::reviews::ReviewFacts;
 use super::seat::Seat;
 use super::stop::Stop;
 
@@ -93,7 +96,10 @@ impl<'a> Work<'a> {
             asked => asked.err(),
         };
         self.judge(&pull).await?;
-        Ok(asked)
+        match self.commands().answer_all().await {
+            Ok(()) => Ok(asked),
+            Err(stop) => Ok(Some(stop)),
+        }
     }
 
     fn commands(&self) -> Commands<'a> {
@@ -107,6 +113,7 @@ impl<'a> Work<'a> {
     async fn judge(&self, pull: &Pull) -> Result<(), Stop> {
         self.end_overtaken(pull).await?;
         if pull.state != "open" {
+            self.commands().refuse_waiting(&pull.head.sha).await?;
             let (repo, number) = (self.client.repo(), self.pull.number);
             return Ok(self.store.forget_pull(repo, number).await?);
         }
@@ -133,6 +140,7 @@ impl<'a> Work<'a> {
         };
         let nobody_asked = !survey.opted_in && survey.author.kind == AuthorKind::Person;
         if nobody_asked && !matches!(post.publisher.published().run, Run::Open { .. }) {
+            self.commands().refuse_waiting(&pull.head.sha).await?;
             return self.settled(pull, &base).await;
         }
         let patience = if self.lease.attempt < ATTEMPTS_FOR_MERGE {
@@ -141,8 +149,17 @@ impl<'a> Work<'a> {
             Patience::Settle
         };
         let now = self.store.now();
+        let name = plan::check_name(&survey.guard.branch, &survey.guard.default_branch);
+        let people = survey.commit_authors();
         let snapshot = gatherer.snapshot(pull, survey, now, patience).await?;
-        let decision = gate::decide(&snapshot);
+        let facts = ReviewFacts {
+            client: self.client,
+            store: self.store,
+            pull,
+            key: &self.run_key(&pull.head.sha, &name),
+            commit_authors: &people,
+        };
+        let (snapshot, decision) = self.decide(snapshot, &facts, post.seat).await?;
         let current = self.client.pull(self.pull.number).await?;
         if is_overtaken(pull, &current) {
             if post.seat == Seat::Speaks {
@@ -155,6 +172,43 @@ impl<'a> Work<'a> {
         self.publish(&mut post, snapshot, decision, current.draft)
             .await?;
         self.settled(pull, &base).await
+    }
+
+    /// Decides, with what people said where a person has to approve, and carries out the commands that
+    /// waited for it.
+    async fn decide(
+        &self,
+        mut snapshot: Snapshot,
+        facts: &ReviewFacts<'_>,
+        seat: Seat,
+    ) -> Result<(Snapshot, Decision), Stop> {
+        let mut decision = gate::decide(&snapshot);
+        if decision.verdict == Verdict::HumanReview {
+            let key = decision.decision_key.as_deref();
+            snapshot.reviews = Some(facts.gather(key).await?);
+            decision = gate::decide(&snapshot);
+        }
+        let config = snapshot.contract.get(&Layer::Config);
+        let config = config.map_or_else(Default::default, |file| RepoConfig::of(&file.base));
+        let judged = Judged {
+            key: facts.key,
+            decision: &decision,
+            reviews: snapshot.reviews.as_ref(),
+            config: &config,
+        };
+        if self.commands().on_decision(&judged).await? {
+            let key = decision.decision_key.as_deref();
+            snapshot.reviews = Some(facts.gather(key).await?);
+            decision = gate::decide(&snapshot);
+            if let Seat::Listens(number) = seat {
+                let speaker = PullKey {
+                    number,
+                    ..self.pull.clone()
+                };
+                self.store.enqueue(&speaker).await?;
+            }
+        }
+        Ok((snapshot, decision))
     }
 
     /// What is published for the pull request's head is up to date with this base tip.

@@ -3,10 +3,12 @@
 //! Level, not edge: a job means "bring this pull request up to date", or another [`Task`]. A handler reads the newest
 //! head itself, and repeats nothing that an earlier attempt left behind.
 
+mod bound;
 mod commands;
 mod evaluate;
 mod heads;
 mod jobs;
+mod reviews;
 mod runner;
 mod seat;
 mod stop;

@@ -616,6 +616,11 @@ async fn answers_are_as_the_forge_describes_them() {
         let path = format!("/repos/{REPO}/collaborators/ann/permission");
         assert_eq!(get(&forge, &key, &path).await.status, 200, "{role}");
     }
+    for state in ["APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED"] {
+        forge.review(REPO, number, "ann", state).unwrap();
+    }
+    let reviews = format!("/repos/{REPO}/pulls/{number}/reviews");
+    assert_eq!(get(&forge, &key, &reviews).await.status, 200);
     let missing = format!("/repos/{REPO}/git/commits/{}", "0".repeat(40));
     assert_eq!(get(&forge, &key, &missing).await.status, 404);
     let departures = description.departures(&forge.requests());

@@ -1,6 +1,7 @@
 //! Everything with I/O: real git repositories, a real SQLite file, real HTTP on loopback.
 
 mod any_size;
+mod approvals;
 mod cli;
 mod commands;
 mod contract;

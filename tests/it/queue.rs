@@ -109,6 +109,7 @@ fn delivery(id: &str, number: u64, head: char) -> Delivery {
             pull: pull(number),
             head: Some(head.to_string().repeat(40).parse().unwrap()),
         }],
+        pushed: None,
         ask: None,
     }
 }

@@ -118,6 +118,8 @@ fn refused(texts: &Texts) -> Decision {
         repository: texts.path.clone(),
         branch: texts.owner.clone(),
         into_unguarded: Some(texts.owner.clone()),
+        decision_key: None,
+        review: None,
         base: sha('a'),
         merge_base: Some(sha('b')),
         head: sha('c'),

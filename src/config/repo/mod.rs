@@ -4,7 +4,7 @@ mod parse;
 
 use std::collections::BTreeMap;
 
-use crate::model::{CommentPolicy, Effect, Layer, Rule};
+use crate::model::{BlobFact, CommentPolicy, Effect, Layer, Rule};
 
 pub use parse::parse;
 
@@ -69,9 +69,22 @@ pub struct RepoConfig {
     /// Only rules whose effect the file changes; already checked against protocol 5.2.
     pub rules: BTreeMap<Rule, Effect>,
     pub comments: CommentPolicy,
+    /// `review.author_may_accept`: a maintainer may accept a pull request of their own.
+    pub author_may_accept: bool,
 }
 
 impl RepoConfig {
+    /// What the configuration file of a tree says; the defaults where it is not there or can't be read
+    /// (which refuses by itself).
+    pub fn of(file: &BlobFact) -> Self {
+        match file {
+            BlobFact::Content { bytes, .. } => {
+                parse(Layer::Config.default_path(), &bytes.0).unwrap_or_default()
+            }
+            _ => Self::default(),
+        }
+    }
+
     /// Where `layer` lives; `None` when it is off.
     pub fn layer_path(&self, layer: Layer) -> Option<&str> {
         match self.contract.get(&layer) {

@@ -29,13 +29,12 @@ fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
         reader::version_one(version)?;
     }
     file.closed(KEYS)?;
-    if let Some(review) = file.get("review") {
-        check_review(review)?;
-    }
     if let Some(lane) = file.get("lane") {
         check_lane(lane)?;
     }
+    let review = file.get("review");
     Ok(RepoConfig {
+        author_may_accept: review.map_or(Ok(false), author_may_accept)?,
         mode: choice(
             &file,
             "mode",
@@ -336,14 +335,13 @@ fn known<T: FromStr + Copy + 'static>(
     })
 }
 
-/// `review:` is checked, and not acted on yet.
-fn check_review(node: &Node<'_>) -> Result<(), Fault> {
+fn author_may_accept(node: &Node<'_>) -> Result<bool, Fault> {
     let object = Object::of(node, "`review`")?;
     object.closed(&["author_may_accept"])?;
-    if let Some(value) = object.get("author_may_accept") {
-        reader::boolean(value, "`author_may_accept`")?;
+    match object.get("author_may_accept") {
+        Some(value) => reader::boolean(value, "`author_may_accept`"),
+        None => Ok(false),
     }
-    Ok(())
 }
 
 /// `lane:` is checked, and not acted on yet.

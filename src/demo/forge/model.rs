@@ -68,6 +68,20 @@ pub struct People {
     /// Roles by login: `read`, `triage`, `write`, `maintain`, `admin`. The owner has `admin`.
     pub roles: BTreeMap<String, &'static str>,
     pub reactions: Vec<Reaction>,
+    /// In the order in which they were submitted.
+    pub reviews: Vec<Review>,
+}
+
+/// A review of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub id: u64,
+    pub number: u64,
+    pub author: String,
+    /// `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED`, `DISMISSED`.
+    pub state: String,
+    pub head: Sha,
+    pub submitted_at: DateTime<Utc>,
 }
 
 /// A reaction to a comment.

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::model::{Reaction, State};
+use super::model::{Reaction, Review, State};
 use super::{Forge, Webhook, installation_json, routes, shape};
 use crate::model::Sha;
 
@@ -59,6 +59,55 @@ impl Forge {
             "comment": described,
         });
         self.signed(&mut state, full_name, "issue_comment", payload)
+    }
+
+    /// Reviews a pull request as it stands; gives the review's id.
+    pub fn review(&self, full_name: &str, number: u64, login: &str, state: &str) -> Result<u64> {
+        let head = self.head(full_name, number)?;
+        let mut known = self.shared.state();
+        let (id, now) = (known.next_id(), known.now());
+        let author = known.user(login).login;
+        let repo = known.repo_mut(full_name).context("no such repository")?;
+        repo.people.reviews.push(Review {
+            id,
+            number,
+            author,
+            state: state.to_owned(),
+            head,
+            submitted_at: now,
+        });
+        Ok(id)
+    }
+
+    /// Dismisses a review: its verdict is gone.
+    pub fn dismiss_review(&self, full_name: &str, review: u64) -> Result<()> {
+        let mut state = self.shared.state();
+        let repo = state.repo_mut(full_name).context("no such repository")?;
+        let mut reviews = repo.people.reviews.iter_mut();
+        let found = reviews.find(|known| known.id == review);
+        "DISMISSED".clone_into(&mut found.context("no such review")?.state);
+        Ok(())
+    }
+
+    /// A signed `pull_request_review` webhook about a review as it stands.
+    pub fn review_webhook(&self, full_name: &str, review: u64, action: &str) -> Result<Webhook> {
+        let mut state = self.shared.state();
+        let repo = state.repo(full_name).context("no such repository")?;
+        let mut reviews = repo.people.reviews.iter();
+        let found = reviews.find(|known| known.id == review);
+        let found = found.context("no such review")?.clone();
+        let mut described = shape::review(&state, repo, &found);
+        // Events write it small.
+        described["state"] = found.state.to_lowercase().into();
+        let pull = routes::pull_json(&mut state, full_name, found.number)
+            .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
+        let payload = json!({
+            "action": action,
+            "pull_request": pull,
+            "sender": described["user"],
+            "review": described,
+        });
+        self.signed(&mut state, full_name, "pull_request_review", payload)
     }
 
     /// A signed `check_run` webhook about the newest run of a name on a commit.

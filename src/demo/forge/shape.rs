@@ -5,7 +5,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use super::git::{CommitInfo, FileDiff, Signature};
-use super::model::{CheckRun, Comment, Permissions, Pull, Reaction, Repo, State, User};
+use super::model::{CheckRun, Comment, Permissions, Pull, Reaction, Repo, Review, State, User};
 use crate::model::Sha;
 
 /// Time in the API's form.
@@ -463,5 +463,22 @@ pub fn reaction(base: &str, account: &User, reaction: &Reaction) -> Value {
         "id": reaction.id, "node_id": node_id("Reaction", reaction.id),
         "user": user(base, account), "content": reaction.content,
         "created_at": time(reaction.created_at),
+    })
+}
+
+pub fn review(state: &State, repo: &Repo, review: &Review) -> Value {
+    let base = &state.base_url;
+    let pull = format!("{base}/repos/{}/pulls/{}", repo.full_name, review.number);
+    let html = format!(
+        "{base}/{}/pull/{}#pullrequestreview-{}",
+        repo.full_name, review.number, review.id
+    );
+    json!({
+        "id": review.id, "node_id": node_id("PullRequestReview", review.id),
+        "user": state.users.get(&review.author).map(|author| user(base, author)),
+        "body": "", "state": review.state, "html_url": html, "pull_request_url": pull,
+        "author_association": "COLLABORATOR",
+        "_links": { "html": { "href": html }, "pull_request": { "href": pull } },
+        "submitted_at": time(review.submitted_at), "commit_id": review.head,
     })
 }

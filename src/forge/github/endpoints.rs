@@ -88,7 +88,7 @@ impl Client {
     }
 
     /// Page `page` (from 1) of the list at `path`, and whether there is another one.
-    async fn page<T: DeserializeOwned>(
+    pub(super) async fn page<T: DeserializeOwned>(
         &self,
         path: &str,
         page: usize,

@@ -4,10 +4,14 @@ use http::Method;
 use serde_json::json;
 
 use crate::forge::ForgeError;
-use crate::model::Permission;
+use crate::model::{Permission, PrNumber};
 
 use super::client::Client;
 use super::endpoints::segment;
+use super::wire::Review;
+
+/// Reviews that are read.
+const MOST_REVIEWS: usize = 3_000;
 
 /// A reaction to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +62,23 @@ impl Client {
         let body = json!({"content": reaction.name()});
         let _: serde::de::IgnoredAny = self.write(Method::POST, path, body).await?;
         Ok(())
+    }
+
+    /// Reviews of a pull request, oldest first; the flag says whether these are all.
+    pub async fn reviews(&self, number: PrNumber) -> Result<(Vec<Review>, bool), ForgeError> {
+        let path = self.path(&format!("/pulls/{number}/reviews"));
+        let mut reviews: Vec<Review> = Vec::new();
+        for page in 1.. {
+            let (rows, more) = self.page(&path, page, Vec::len).await?;
+            reviews.extend::<Vec<Review>>(rows);
+            if !more {
+                break;
+            }
+            if reviews.len() >= MOST_REVIEWS {
+                return Ok((reviews, false));
+            }
+        }
+        Ok((reviews, true))
     }
 
     /// What an account may do in the repository now.

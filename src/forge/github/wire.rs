@@ -1,6 +1,7 @@
 //! The parts of the API's requests and answers that are used; everything else is ignored, because
 //! servers of different ages add and drop fields.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Sha;
@@ -167,6 +168,7 @@ pub struct CheckRun {
     /// queued, in_progress, completed.
     pub status: String,
     pub conclusion: Option<String>,
+    pub completed_at: Option<DateTime<Utc>>,
     #[serde(default)]
     pub output: RunOutput,
     pub app: Option<AppRef>,
@@ -232,4 +234,15 @@ pub struct Comment {
     pub node_id: String,
     pub body: Option<String>,
     pub user: Option<Account>,
+}
+
+/// A review of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Review {
+    pub user: Option<Account>,
+    /// APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED, PENDING.
+    pub state: String,
+    pub submitted_at: Option<DateTime<Utc>>,
+    /// The head that was reviewed.
+    pub commit_id: Option<Sha>,
 }

@@ -21,6 +21,8 @@ fn commit_by(name: &str, email: &str, account: Option<Account>) -> CommitFacts {
         account,
     };
     CommitFacts {
+        sha: None,
+        is_merge: false,
         author: identity.clone(),
         committer: identity,
         message: "Fix it".to_owned(),

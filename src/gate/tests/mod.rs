@@ -3,6 +3,7 @@
 mod kinds;
 mod laws;
 mod reads;
+mod reviews;
 mod rules;
 mod scene;
 mod sources;

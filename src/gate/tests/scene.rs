@@ -331,6 +331,7 @@ impl Scene {
             branch: "main".to_owned(),
             subject: Subject::Patch,
             into_unguarded: None,
+            reviews: None,
             base: id_of("base"),
             head: id_of("head"),
             merge_bases: Fact::Known(vec![id_of("base")]),

@@ -22,6 +22,8 @@ fn decision(verdict: Verdict) -> Decision {
         branch: "main".to_owned(),
         subject: Subject::Patch,
         into_unguarded: None,
+        decision_key: None,
+        review: None,
         base: sha(1),
         merge_base: Some(sha(1)),
         head: sha(2),

@@ -78,6 +78,7 @@ fn repository() -> Router<Arc<Shared>> {
             "/issues/comments/{comment_id}/reactions",
             post(people::react),
         )
+        .route("/pulls/{pull_number}/reviews", get(people::reviews))
         .route(
             "/collaborators/{username}/permission",
             get(people::permission),

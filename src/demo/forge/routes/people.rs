@@ -1,14 +1,14 @@
 //! What people may do, and reactions to what they say.
 
 use axum::Json;
-use axum::extract::{Extension, State as Extract};
+use axum::extract::{Extension, Query, State as Extract};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Forge, In, METADATA, Who, visible};
-use crate::demo::forge::model::{Access, Reaction};
-use crate::demo::forge::reply::Refusal;
+use super::{Forge, In, METADATA, READ_PULLS, Who, visible};
+use crate::demo::forge::model::{Access, Reaction, Review};
+use crate::demo::forge::reply::{Page, Refusal, paged};
 use crate::demo::forge::shape;
 
 const REACT: &[(&str, Access)] = &[("issues", Access::Write), ("pull_requests", Access::Write)];
@@ -72,4 +72,34 @@ pub async fn permission(
     let role = role.or_else(|| (repo.owner() == login).then_some("admin"));
     let role = role.ok_or_else(Refusal::not_found)?;
     Ok(Json(shape::permission(&state.base_url, account, role)))
+}
+
+/// Oldest first.
+pub async fn reviews(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    axum::extract::Path((owner, name, number)): In<u64>,
+    Query(page): Query<Page>,
+) -> Result<Response, Refusal> {
+    let state = forge.state();
+    let repo = visible(&state, &caller, &owner, &name, READ_PULLS)?;
+    if !repo.pulls.contains_key(&number) {
+        return Err(Refusal::not_found());
+    }
+    let all: Vec<&Review> = repo
+        .people
+        .reviews
+        .iter()
+        .filter(|review| review.number == number)
+        .collect();
+    let shown: Vec<Value> = page
+        .cut(&all)
+        .iter()
+        .map(|review| shape::review(&state, repo, review))
+        .collect();
+    let url = format!(
+        "{}/repos/{}/pulls/{number}/reviews?per_page={}",
+        state.base_url, repo.full_name, page.per_page
+    );
+    Ok(paged(json!(shown), page.link(&url, all.len())))
 }

@@ -286,6 +286,8 @@ fn facts_of(commit: Commit) -> CommitFacts {
         }
     };
     CommitFacts {
+        sha: Some(commit.sha),
+        is_merge: commit.parents.len() > 1,
         author: identity(commit.commit.author, commit.author),
         committer: identity(commit.commit.committer, commit.committer),
         message: commit.commit.message,

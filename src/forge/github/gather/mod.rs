@@ -34,7 +34,7 @@ use listing::{Item, Listing};
 use objects::Objects;
 use survey::account;
 
-pub use survey::{Guard, Survey};
+pub use survey::{CommitAuthor, Guard, Survey};
 
 /// Why nothing can be said of a pull request.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +95,7 @@ impl Gatherer<'_> {
             branch: survey.guard.branch,
             subject: Subject::Patch,
             into_unguarded: survey.guard.into_unguarded,
+            reviews: None,
             base: survey.history.base.commit,
             head: survey.history.head,
             merge_bases: survey.history.merge_bases,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::repo::{self, RepoConfig};
+use crate::config::repo::RepoConfig;
 use crate::forge::ForgeError;
 use crate::gate::facts;
 use crate::gate::kind::{self, PullFacts};
@@ -50,15 +50,6 @@ pub(super) fn account(account: &wire::Account) -> kind::Account {
     }
 }
 
-fn config_of(fact: &BlobFact) -> RepoConfig {
-    match fact {
-        BlobFact::Content { bytes, .. } => {
-            repo::parse(Layer::Config.default_path(), &bytes.0).unwrap_or_default()
-        }
-        _ => RepoConfig::default(),
-    }
-}
-
 /// The contract at one tip.
 struct Tip {
     listing: Fact<Listing>,
@@ -76,6 +67,33 @@ impl Tip {
             // What can't be looked up is no reason to let a patch in.
             _ => true,
         }
+    }
+}
+
+/// The author of a commit that the pull request brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitAuthor {
+    pub commit: Option<Sha>,
+    pub is_merge: bool,
+    pub account: u64,
+}
+
+impl Survey {
+    /// Accounts that are authors of commits. A commit whose address no account has names nobody.
+    pub fn commit_authors(&self) -> Fact<Vec<CommitAuthor>> {
+        if !self.history.all_commits {
+            return Fact::Truncated("it has more commits than are looked at".to_owned());
+        }
+        let commits = self.history.commits.iter();
+        let authors = commits.filter_map(|commit| {
+            let account = commit.author.account.as_ref().map(|account| account.id);
+            Some(CommitAuthor {
+                commit: commit.sha.clone(),
+                is_merge: commit.is_merge,
+                account: account.or_else(|| kind::noreply_id(&commit.author.email))?,
+            })
+        });
+        Fact::Known(authors.collect())
     }
 }
 
@@ -122,7 +140,7 @@ impl Gatherer<'_> {
         }
         let commit = self.client.branch(&default_branch).await?.commit;
         let tip = self.tip(&commit.commit.tree.sha).await?;
-        let guarded = config_of(&tip.config).branches.contains(into);
+        let guarded = RepoConfig::of(&tip.config).branches.contains(into);
         let guard = Guard {
             branch: if guarded {
                 into.clone()
@@ -183,7 +201,7 @@ impl Gatherer<'_> {
             commits: history.commits.clone(),
             all_commits: history.all_commits,
         };
-        let mut author = kind::recognise(&facts, &config_of(config).agents);
+        let mut author = kind::recognise(&facts, &RepoConfig::of(config).agents);
         let (repo, number) = (self.client.repo(), PrNumber(pull.number));
         if author.kind == AuthorKind::Agent {
             self.store

@@ -1,0 +1,138 @@
+//! Commands that are about what was shown when they were given: they wait for the decision, and are carried
+//! out only while that is still what they were about.
+
+use crate::command::{self, Actor, Authorized, Command, Ties};
+use crate::config::repo::RepoConfig;
+use crate::gate::review::is_agent;
+use crate::model::{Decision, Person, Reviews, Verdict};
+use crate::render::{headline, told};
+use crate::store::{Acceptance, Ask, AskResult, AskedOn, RunKey};
+
+use super::commands::{Commands, waiting};
+use super::reviews::one;
+use super::stop::Stop;
+
+/// What was decided in this attempt, and is not published yet.
+pub(super) struct Judged<'a> {
+    pub key: &'a RunKey,
+    pub decision: &'a Decision,
+    /// Where a person has to approve.
+    pub reviews: Option<&'a Reviews>,
+    pub config: &'a RepoConfig,
+}
+
+const MOVED: &str = "the head, the base branch or the decision is not what was shown when this was written; \
+                     look at the check as it is now, and repeat the command";
+
+impl Commands<'_> {
+    /// Carries out what waited for a decision. True when it has to be decided again.
+    pub async fn on_decision(&self, judged: &Judged<'_>) -> Result<bool, Stop> {
+        let mut changed = false;
+        for ask in self.held().await? {
+            let actor = self.bound_actor(&ask, judged).await?;
+            for (place, line) in waiting(&ask) {
+                let on = AskedOn {
+                    head: &judged.key.head,
+                    base: Some(&judged.decision.base),
+                    quiet: ask.quiet.unwrap_or(true),
+                };
+                let refused = match self
+                    .allowed(&ask, place, &line.line, &actor, judged)
+                    .await?
+                {
+                    Ok(command) => {
+                        let what = (ask.id, on, place);
+                        self.carry_out_bound(&command, &ask, judged, what).await?
+                    }
+                    Err(refused) => Some(refused),
+                };
+                match refused {
+                    Some((result, why)) => {
+                        let row = [(place, result, told(&why))];
+                        self.store.put_results(ask.id, on, &row).await?;
+                    }
+                    None => changed = true,
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    async fn bound_actor(&self, ask: &Ask, judged: &Judged<'_>) -> Result<Actor, Stop> {
+        let person = Person {
+            login: ask.actor.clone(),
+            id: ask.actor_id,
+            is_bot: false,
+        };
+        let mut ties = Ties::unknown();
+        ties.is_agent = is_agent(&person, &judged.config.agents);
+        ties.author_may_accept = judged.config.author_may_accept;
+        if let Some(reviews) = judged.reviews {
+            ties.tie = reviews.tie_of(ask.actor_id);
+        }
+        Ok(Actor {
+            ties,
+            ..self.actor(ask).await?
+        })
+    }
+
+    /// The command, if its sender may give it and it is about what stands.
+    async fn allowed(
+        &self,
+        ask: &Ask,
+        place: usize,
+        line: &str,
+        actor: &Actor,
+        judged: &Judged<'_>,
+    ) -> Result<Result<Authorized<Command>, (AskResult, String)>, Stop> {
+        let command = match command::read(line, place) {
+            Ok(command) => command,
+            Err(mistake) => return Ok(Err((AskResult::Mistake, mistake.to_string()))),
+        };
+        let decision = judged.decision;
+        if matches!(command, Command::Accept(_)) && decision.verdict != Verdict::HumanReview {
+            let why = format!("there is nothing to accept ({})", headline(decision));
+            return Ok(Err((AskResult::Refused, why)));
+        }
+        let command = match command::authorize(command, actor) {
+            Ok(command) => command,
+            Err(denied) => return Ok(Err((AskResult::Refused, denied.to_string()))),
+        };
+        let shown = self.store.shown_at(judged.key, ask.created_at).await?;
+        let stands = one(&shown).is_some_and(|shown| {
+            shown.head == decision.head
+                && shown.base.as_ref() == Some(&decision.base)
+                && shown.key == decision.decision_key
+        });
+        Ok(match stands {
+            true => Ok(command),
+            false => Err((AskResult::Moved, MOVED.to_owned())),
+        })
+    }
+
+    /// `None` when it was done; else what came of it instead.
+    async fn carry_out_bound(
+        &self,
+        command: &Authorized<Command>,
+        ask: &Ask,
+        judged: &Judged<'_>,
+        what: (i64, AskedOn<'_>, usize),
+    ) -> Result<Option<(AskResult, String)>, Stop> {
+        let (Command::Accept(reason), Some(decision_key)) =
+            (command.command(), judged.decision.decision_key.as_deref())
+        else {
+            let why = "it cannot be told what this is about".to_owned();
+            return Ok(Some((AskResult::Refused, why)));
+        };
+        let acceptance = Acceptance {
+            actor: ask.actor.clone(),
+            actor_id: ask.actor_id,
+            reason: reason.clone(),
+            accepted_at: ask.created_at,
+        };
+        self.store
+            .accept((judged.key, decision_key), &acceptance, what)
+            .await?;
+        Ok(None)
+    }
+}
