@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,6 +19,9 @@ use crate::publish::links::Links;
 use crate::server::{self, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
 use crate::work::{Jobs, RunnerSettings};
+
+/// How often everything is looked at that a lost webhook may have left out.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Serve the App: webhooks in, check-runs out
 ///
@@ -204,6 +208,7 @@ async fn start(config: ServerConfig, load: Load) -> anyhow::Result<(server::App,
         },
         metrics,
         metrics_bind: config.metrics_bind,
+        sweep_every: Some(SWEEP_EVERY),
     })
     .await?;
     let rotation = Rotation {

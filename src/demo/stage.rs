@@ -53,6 +53,7 @@ impl Stage {
             runner: RunnerSettings::default(),
             metrics: Metrics::default(),
             metrics_bind: None,
+            sweep_every: None,
         })
         .await?;
         Ok(Self {

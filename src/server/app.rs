@@ -1,6 +1,7 @@
 //! The server and the runner together, in one process.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::task::JoinHandle;
@@ -10,7 +11,7 @@ use crate::metrics::Metrics;
 use crate::publish::links::Links;
 use crate::store::Store;
 use crate::webhook::{Secrets, SharedSecrets};
-use crate::work::{Handler, Runner, RunnerSettings};
+use crate::work::{Handler, Runner, RunnerSettings, Task};
 
 use super::{AppState, HttpServer};
 
@@ -28,6 +29,9 @@ pub struct ServeParts<H> {
     pub metrics: Metrics,
     /// Where `/metrics` listens if not at `bind`.
     pub metrics_bind: Option<SocketAddr>,
+    /// How often everything is looked at that a lost webhook may have left out, from the start on; `None`:
+    /// never.
+    pub sweep_every: Option<Duration>,
 }
 
 /// A running server with its runner.
@@ -40,6 +44,7 @@ pub struct App {
     http: JoinHandle<()>,
     metrics: Option<JoinHandle<()>>,
     runner: JoinHandle<()>,
+    sweeps: JoinHandle<()>,
 }
 
 impl App {
@@ -71,7 +76,9 @@ impl App {
             None => None,
         };
         let shutdown = CancellationToken::new();
+        let sweeps = sweep(parts.store.clone(), parts.sweep_every, shutdown.clone());
         Ok(Self {
+            sweeps: tokio::spawn(sweeps),
             address: http.address(),
             metrics_address: apart.as_ref().map(HttpServer::address),
             store: parts.store,
@@ -102,13 +109,29 @@ impl App {
     /// closed.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
-        let (http, runner) = tokio::join!(self.http, self.runner);
+        let (http, runner, sweeps) = tokio::join!(self.http, self.runner, self.sweeps);
         if let Some(metrics) = self.metrics {
             metrics.await.context("the server of /metrics failed")?;
         }
         self.store.close().await;
         http.context("the HTTP server failed")?;
         runner.context("the runner failed")?;
+        sweeps.context("the sweeps failed")?;
         Ok(())
+    }
+}
+
+/// Asks for a sweep at once and then again and again.
+async fn sweep(store: Store, every: Option<Duration>, shutdown: CancellationToken) {
+    let Some(every) = every else { return };
+    let mut beat = tokio::time::interval(every);
+    loop {
+        tokio::select! {
+            _ = beat.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        if let Err(error) = store.enqueue_task(Task::Sweep, Duration::ZERO).await {
+            tracing::warn!(%error, "a sweep could not be asked for");
+        }
     }
 }

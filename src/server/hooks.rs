@@ -16,6 +16,7 @@ use crate::webhook::{Event, PullAction, RerunEvent, delivery_id};
 
 use super::AppState;
 use super::body::{BODY_LIMIT, BodyError};
+use super::places;
 
 #[derive(Serialize)]
 struct Accepted<'a> {
@@ -124,6 +125,10 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
             delivery.tasks.push(Task::from(&event.pull));
         }
         Event::Rerun(event) => rerun(&mut delivery, event),
+        Event::Place(event) => {
+            event.action.clone_into(&mut delivery.action);
+            delivery.tasks = places::tasks(event);
+        }
         Event::NoUse => {}
     }
     delivery

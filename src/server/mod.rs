@@ -10,6 +10,7 @@ mod hooks;
 mod listen;
 mod metrics;
 mod pages;
+mod places;
 
 use std::time::Duration;
 

@@ -175,6 +175,24 @@ impl Store {
         Ok(taken.rows_affected() == 1)
     }
 
+    /// Gives back what [`Store::take_head`] took.
+    pub async fn leave_head(&self, key: &RunKey, lease: &Lease) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "DELETE FROM head_lease WHERE repository = ?1 AND head = ?2 AND check_name = ?3
+                 AND job = ?4 AND fence = ?5",
+        )
+        .bind(repo_key(&key.repo))
+        .bind(key.head.as_str())
+        .bind(&key.check_name)
+        .bind(lease.job_id)
+        .bind(lease.fence)
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
     /// Gives an open evaluation to another pull request with the same head.
     pub async fn hand_over(&self, evaluation: &str, to: PrNumber) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;

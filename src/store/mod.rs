@@ -6,10 +6,12 @@
 //!   the file. Readers never wait for the writer (WAL).
 
 mod asks;
+mod branches;
 mod cache;
 mod clock;
 mod deliveries;
 mod heads;
+mod installed;
 mod levels;
 mod pages;
 mod prune;
@@ -31,6 +33,7 @@ use sqlx::{Sqlite, Transaction};
 use tokio::sync::Notify;
 
 pub use asks::{Ask, AskResult, AskSource, AskedLine, AskedOn, NewAsk};
+pub use branches::BranchState;
 pub use cache::BlobFacts;
 pub use clock::{Clock, SystemClock};
 pub use deliveries::{AskedOf, Delivery, Received};

@@ -1,7 +1,7 @@
 //! What is deleted because nobody asks for it any more.
 //!
-//! Invariant: nothing that can't be had again is deleted while it may still be asked for. Dead jobs, evidence
-//! and what the newest evaluation of a pull request decided are kept.
+//! Invariant: nothing that can't be had again is deleted while it may still be asked for. Evidence and
+//! what the newest evaluation of a pull request decided are kept.
 
 use super::{Store, StoreError};
 
@@ -18,6 +18,17 @@ const AGED: &[(&str, i64)] = &[
     (
         "DELETE FROM job WHERE state = 'done' AND updated_at < ?1",
         7 * DAY,
+    ),
+    // A pull request that can't be judged is tried again by every sweep.
+    (
+        "DELETE FROM job WHERE state = 'dead' AND updated_at < ?1",
+        30 * DAY,
+    ),
+    (
+        "DELETE FROM head_lease WHERE ?1 > 0 AND NOT EXISTS (
+             SELECT 1 FROM job WHERE id = head_lease.job AND fence = head_lease.fence
+               AND state = 'running')",
+        0,
     ),
     // The forge redelivers for a week at most.
     ("DELETE FROM delivery WHERE received_at < ?1", 30 * DAY),

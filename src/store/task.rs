@@ -22,6 +22,31 @@ pub enum Task {
     /// Find the open pull requests whose head this commit is, and bring each up to date. Events about
     /// commits of forks name no pull request.
     Head { repo: RepoKey, head: Sha },
+    /// A branch may have moved: judge again what the move changed, and audit its contract.
+    Branch {
+        repo: RepoKey,
+        branch: String,
+        default_branch: String,
+    },
+    /// Audit the tip of a guarded branch.
+    Audit {
+        repo: RepoKey,
+        branch: String,
+        default_branch: String,
+    },
+    /// Find what is out of date in a repository.
+    Repository {
+        repo: RepoKey,
+        default_branch: Option<String>,
+    },
+    /// Find the repositories of an installation, and forget those that it no longer has.
+    Installation { installation: InstallationId },
+    /// The App sees the repository no longer.
+    Forget { repo: RepoKey },
+    /// The App sees the account no longer.
+    ForgetInstallation { installation: InstallationId },
+    /// Ask for lost deliveries again, and look at every installation.
+    Sweep,
 }
 
 impl Task {
@@ -30,6 +55,13 @@ impl Task {
         match self {
             Self::Pull { .. } => "pull",
             Self::Head { .. } => "head",
+            Self::Branch { .. } => "branch",
+            Self::Audit { .. } => "audit",
+            Self::Repository { .. } => "repository",
+            Self::Installation { .. } => "installation",
+            Self::Forget { .. } => "forget",
+            Self::ForgetInstallation { .. } => "forget_installation",
+            Self::Sweep => "sweep",
         }
     }
 
@@ -39,31 +71,47 @@ impl Task {
         match self {
             Self::Pull { pull, .. } => format!("{}#{}", lower(&pull.repo), pull.number),
             Self::Head { repo, head } => format!("{}@{head}", lower(&repo.repo)),
+            Self::Branch { repo, branch, .. } | Self::Audit { repo, branch, .. } => {
+                format!("{}:{branch}", lower(&repo.repo))
+            }
+            Self::Repository { repo, .. } | Self::Forget { repo } => lower(&repo.repo),
+            Self::Installation { installation } | Self::ForgetInstallation { installation } => {
+                installation.0.to_string()
+            }
+            Self::Sweep => String::new(),
         }
     }
 
-    fn place(&self) -> (InstallationId, &RepoName) {
+    fn place(&self) -> Option<(InstallationId, Option<&RepoName>)> {
         match self {
-            Self::Pull { pull, .. } => (pull.installation, &pull.repo),
-            Self::Head { repo, .. } => (repo.installation, &repo.repo),
+            Self::Pull { pull, .. } => Some((pull.installation, Some(&pull.repo))),
+            Self::Head { repo, .. }
+            | Self::Branch { repo, .. }
+            | Self::Audit { repo, .. }
+            | Self::Repository { repo, .. }
+            | Self::Forget { repo } => Some((repo.installation, Some(&repo.repo))),
+            Self::Installation { installation } | Self::ForgetInstallation { installation } => {
+                Some((*installation, None))
+            }
+            Self::Sweep => None,
         }
     }
 
     /// `None`: it is about the App itself.
     pub fn installation(&self) -> Option<InstallationId> {
-        Some(self.place().0)
+        self.place().map(|(installation, _)| installation)
     }
 
     /// The repository, if the task is about one.
     pub fn repo(&self) -> Option<&RepoName> {
-        Some(self.place().1)
+        self.place().and_then(|(_, repo)| repo)
     }
 
     /// The pull request, if the task is about one.
     pub fn number(&self) -> Option<PrNumber> {
         match self {
             Self::Pull { pull, .. } => Some(pull.number),
-            Self::Head { .. } => None,
+            _ => None,
         }
     }
 
@@ -72,6 +120,7 @@ impl Task {
         match self {
             Self::Pull { head, .. } => head.as_ref(),
             Self::Head { head, .. } => Some(head),
+            _ => None,
         }
     }
 }

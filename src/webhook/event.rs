@@ -7,6 +7,7 @@ use crate::model::{DeliveryId, InstallationId, PrNumber, PullKey, RepoName, Sha}
 
 use super::Verified;
 use super::asks::{self, CommentEvent, RerunEvent, ReviewEvent};
+use super::places::{self, PlaceEvent};
 
 /// Actions of `pull_request` after which the pull request is judged anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub enum Event {
     Comment(CommentEvent),
     Review(ReviewEvent),
     Rerun(RerunEvent),
+    Place(PlaceEvent),
     /// An event or action that asks for nothing (`ping` is one).
     NoUse,
 }
@@ -132,7 +134,7 @@ struct Head {
 impl Event {
     /// Reads a verified body; `name` is the value of `X-GitHub-Event`.
     pub fn parse(name: &str, body: &Verified) -> Result<Self, EventError> {
-        if !USED.contains(&name) {
+        if !USED.contains(&name) && !UNASKED.contains(&name) {
             // A wrong content type should show at the first delivery, which is a ping.
             serde_json::from_slice::<IgnoredAny>(body.bytes())
                 .map_err(|error| EventError::NotJson(error.to_string()))?;
@@ -144,6 +146,9 @@ impl Event {
             "issue_comment" => asks::comment(action, body)?.map(Self::Comment),
             "pull_request_review" => asks::review(action, body)?.map(Self::Review),
             "check_run" | "check_suite" => asks::rerun(action, body)?.map(Self::Rerun),
+            "push" => places::push(body)?.map(Self::Place),
+            "installation" => places::installation(action, body)?.map(Self::Place),
+            "installation_repositories" => places::repositories(action, body)?.map(Self::Place),
             _ => match PullAction::of(action) {
                 Some(action) => pull_event(action, parse(body)?)?.map(Self::Pull),
                 None => None,
@@ -153,13 +158,17 @@ impl Event {
     }
 }
 
+/// Events that every App gets without subscribing to them.
+const UNASKED: [&str; 2] = ["installation", "installation_repositories"];
+
 /// Events of which some actions are used: those that the App subscribes to.
-pub const USED: [&str; 5] = [
+pub const USED: [&str; 6] = [
     "pull_request",
     "issue_comment",
     "pull_request_review",
     "check_run",
     "check_suite",
+    "push",
 ];
 
 pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {
@@ -178,6 +187,16 @@ pub(super) fn origin(
     repository: &Repository,
     installation: Option<Installation>,
 ) -> Result<(InstallationId, RepoName), EventError> {
+    let repo = repository
+        .full_name
+        .parse()
+        .map_err(|error: crate::model::IdError| EventError::Payload(error.to_string()))?;
+    Ok((installation_id(installation)?, repo))
+}
+
+pub(super) fn installation_id(
+    installation: Option<Installation>,
+) -> Result<InstallationId, EventError> {
     let installation = installation.ok_or_else(|| {
         EventError::Payload(
             "it names no installation; deliver the events through the App's webhook, not through one \
@@ -185,12 +204,8 @@ pub(super) fn origin(
                 .to_owned(),
         )
     })?;
-    let repo = repository
-        .full_name
-        .parse()
-        .map_err(|error: crate::model::IdError| EventError::Payload(error.to_string()))?;
     let id = positive("installation id", installation.id)?;
-    Ok((InstallationId(id), repo))
+    Ok(InstallationId(id))
 }
 
 /// A number that fits into the signed columns of the store.

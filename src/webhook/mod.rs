@@ -5,8 +5,10 @@
 
 mod asks;
 mod event;
+mod places;
 mod signature;
 
 pub use asks::{CommentEvent, Press, RerunEvent, ReviewEvent, Sender};
 pub use event::{Event, EventError, PullAction, PullEvent, USED, delivery_id};
+pub use places::{PlaceEvent, What};
 pub use signature::{Secrets, SharedSecrets, SignatureError, Verified, sign};

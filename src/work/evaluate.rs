@@ -62,8 +62,9 @@ pub(super) async fn attempt(
     };
     stop.hold_back(store, pull.installation).await;
     let outcome = stop.outcome(Utc::now());
-    let is_last = matches!(outcome, Outcome::Dead { .. }) || lease.attempt >= lease.max_attempts;
-    if is_last && let Err(error) = work.give_up(&stop.to_string()).await {
+    if outcome.is_last(lease)
+        && let Err(error) = work.give_up(&stop.to_string()).await
+    {
         tracing::warn!(%error, "the check-run could not be ended");
     }
     outcome
@@ -111,7 +112,7 @@ impl<'a> Work<'a> {
     }
 
     async fn judge(&self, pull: &Pull) -> Result<(), Stop> {
-        self.end_overtaken(pull).await?;
+        self.end_overtaken(pull, None).await?;
         if pull.state != "open" {
             self.commands().refuse_waiting(&pull.head.sha).await?;
             let (repo, number) = (self.client.repo(), self.pull.number);
@@ -237,6 +238,7 @@ impl<'a> Work<'a> {
     /// Opens a run if `start` and no run of this head has ended.
     async fn post(&self, pull: &Pull, guarded: &str, start: bool) -> Result<Post<'a>, Stop> {
         let name = plan::check_name(guarded, default_branch(pull).unwrap_or(guarded));
+        self.end_overtaken(pull, Some(&name)).await?;
         let seat = self.seat(pull, guarded, &name).await?;
         let key = self.run_key(&pull.head.sha, &name);
         let page = Page {
@@ -300,9 +302,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Ends the runs that earlier attempts left open on heads that no longer count.
-    async fn end_overtaken(&self, pull: &Pull) -> Result<(), Stop> {
-        self.hand_over(pull).await?;
+    /// Ends the runs that earlier attempts left open on heads that no longer count, and under names other
+    /// than `check_name`, once that is known.
+    async fn end_overtaken(&self, pull: &Pull, check_name: Option<&str>) -> Result<(), Stop> {
+        self.hand_over(pull, check_name).await?;
         let key = (self.client.repo(), self.pull.number);
         let why = |evaluation: &OpenEvaluation| {
             if pull.state != "open" {
@@ -310,7 +313,9 @@ impl<'a> Work<'a> {
             } else if evaluation.head != pull.head.sha {
                 Some(format!("superseded by {}", pull.head.sha))
             } else {
-                None
+                check_name
+                    .filter(|name| *name != evaluation.check_name)
+                    .map(|_| "Another guarded branch judges the pull request now.".to_owned())
             }
         };
         Ok(cancel_evaluations(self.client, self.store, key, why).await?)
@@ -320,7 +325,7 @@ impl<'a> Work<'a> {
     /// take silence for consent.
     async fn give_up(&self, reason: &str) -> Result<(), Stop> {
         let pull = self.client.pull(self.pull.number).await?;
-        self.end_overtaken(&pull).await?;
+        self.end_overtaken(&pull, None).await?;
         if pull.state != "open" {
             return Ok(());
         }

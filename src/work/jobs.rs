@@ -4,7 +4,8 @@ use crate::forge::github::App;
 use crate::publish::links::Links;
 use crate::store::{Lease, Store, Task};
 
-use super::{Handler, Outcome, evaluate, heads};
+use super::branch::{self, Place};
+use super::{Handler, Outcome, audit, evaluate, heads, sweep};
 
 /// Does what a job asks for, with the forge and the store.
 pub struct Jobs {
@@ -40,6 +41,42 @@ impl Handler for Jobs {
                 evaluate::attempt(app, (store, links), pull, lease).await
             }
             Task::Head { repo, head } => heads::attempt(app, store, repo, head).await,
+            Task::Branch {
+                repo,
+                branch,
+                default_branch,
+            } => {
+                let place = Place {
+                    repo,
+                    branch,
+                    default_branch,
+                };
+                branch::attempt(app, store, place, lease).await
+            }
+            Task::Audit {
+                repo,
+                branch,
+                default_branch,
+            } => {
+                let place = Place {
+                    repo,
+                    branch,
+                    default_branch,
+                };
+                audit::attempt(app, store, place, lease).await
+            }
+            Task::Repository {
+                repo,
+                default_branch,
+            } => sweep::repository(app, store, repo, default_branch.as_deref()).await,
+            Task::Installation { installation } => {
+                sweep::installation(app, store, *installation).await
+            }
+            Task::Forget { repo } => sweep::forget(store, &repo.repo).await,
+            Task::ForgetInstallation { installation } => {
+                sweep::forget_installation(store, *installation).await
+            }
+            Task::Sweep => sweep::sweep(app, store).await,
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Level, not edge: a job means "bring this pull request up to date", or another [`Task`]. A handler reads the newest
 //! head itself, and repeats nothing that an earlier attempt left behind.
 
+mod audit;
 mod bound;
+mod branch;
 mod commands;
 mod evaluate;
 mod heads;
@@ -12,6 +14,7 @@ mod reviews;
 mod runner;
 mod seat;
 mod stop;
+mod sweep;
 
 pub use jobs::Jobs;
 pub use runner::{Handler, Outcome, Pulse, Runner, RunnerSettings};

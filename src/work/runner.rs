@@ -30,6 +30,17 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether the job has no attempt left after it.
+    pub(super) fn is_last(&self, lease: &Lease) -> bool {
+        match self {
+            Self::Done => false,
+            Self::Retry { .. } => lease.attempt >= lease.max_attempts,
+            Self::Dead { .. } => true,
+        }
+    }
+}
+
 /// Does what a job asks for.
 ///
 /// The future is dropped when the lease is lost, at a shutdown whose grace is over, and after

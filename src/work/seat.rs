@@ -77,15 +77,20 @@ impl Work<'_> {
         }
     }
 
-    /// Runs that earlier attempts opened on heads that are no longer this pull request's go over to
-    /// another one that has the head.
-    pub(super) async fn hand_over(&self, pull: &Pull) -> Result<(), Stop> {
+    /// Runs that earlier attempts opened on heads that are no longer this pull request's, or under another
+    /// name than `check_name`, go over to another one that is judged for them.
+    pub(super) async fn hand_over(
+        &self,
+        pull: &Pull,
+        check_name: Option<&str>,
+    ) -> Result<(), Stop> {
         let open = self
             .store
             .open_evaluations(self.client.repo(), self.pull.number)
             .await?;
         for evaluation in open {
-            if pull.state == "open" && evaluation.head == pull.head.sha {
+            let same_name = check_name.is_none_or(|name| evaluation.check_name == name);
+            if pull.state == "open" && evaluation.head == pull.head.sha && same_name {
                 continue;
             }
             let key = self.run_key(&evaluation.head, &evaluation.check_name);

@@ -621,6 +621,21 @@ async fn answers_are_as_the_forge_describes_them() {
     }
     let reviews = format!("/repos/{REPO}/pulls/{number}/reviews");
     assert_eq!(get(&forge, &key, &reviews).await.status, 200);
+    assert_eq!(
+        get(&forge, &key, "/installation/repositories").await.status,
+        200
+    );
+    let app = app_token(&forge, forge.private_key_pem(), -30, 300);
+    let hook = forge.pull_webhook(REPO, number, "opened").unwrap();
+    forge.note_delivery(&hook, None);
+    forge.note_delivery(&hook, Some(202));
+    let list = get(&forge, &app, "/app/hook/deliveries?per_page=1").await;
+    assert!(list.link().contains("&cursor=v1_"), "{}", list.link());
+    assert_eq!(list.body[0]["redelivery"], true);
+    let again = format!("/app/hook/deliveries/{}/attempts", list.body[0]["id"]);
+    let again = post(&forge, &app, &again, Value::Null).await;
+    assert_eq!(again.status, 202);
+    assert_eq!(get(&forge, &app, "/app/installations").await.status, 200);
     let missing = format!("/repos/{REPO}/git/commits/{}", "0".repeat(40));
     assert_eq!(get(&forge, &key, &missing).await.status, 404);
     let departures = description.departures(&forge.requests());

@@ -2,6 +2,7 @@
 
 mod any_size;
 mod approvals;
+mod branches;
 mod cli;
 mod commands;
 mod contract;
@@ -33,4 +34,5 @@ mod running;
 mod serve;
 mod server;
 mod support;
+mod sweep;
 mod webhook;

@@ -83,7 +83,7 @@ async fn serve_prints_where_it_listens_and_ends_well_at_a_signal() {
             "{told}"
         );
 
-        // The next start finds the job.
+        // The next start finds the job, and the sweep with which every start begins.
         let url = format!("sqlite://{}/frostline.db", folder.path().display());
         let counts = Store::open(&url)
             .await
@@ -91,7 +91,7 @@ async fn serve_prints_where_it_listens_and_ends_well_at_a_signal() {
             .queue_counts()
             .await
             .unwrap();
-        assert_eq!((counts.queued, counts.running, counts.done), (1, 0, 0));
+        assert_eq!((counts.queued, counts.running, counts.done), (2, 0, 0));
     }
 }
 

@@ -451,6 +451,7 @@ async fn start(folder: &tempfile::TempDir, grace: Duration) -> Running {
     let (started, starts) = mpsc::unbounded_channel();
     let let_go = Arc::new(Semaphore::new(0));
     let app = App::start(ServeParts {
+        sweep_every: None,
         bind: ([127, 0, 0, 1], 0).into(),
         store: store_in(folder).await,
         secrets: Secrets::new(["s"]).unwrap(),
@@ -558,6 +559,7 @@ async fn an_address_in_use_is_told_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let running = start(&folder, Duration::ZERO).await;
     let second = App::start(ServeParts {
+        sweep_every: None,
         bind: running.app.address(),
         store: store_in(&folder).await,
         secrets: Secrets::new(["s"]).unwrap(),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use frostline::model::{InstallationId, PrNumber};
 use frostline::server::{AppState, BODY_LIMIT, HttpServer, Limits};
 use frostline::store::Store;
-use frostline::webhook::{Event, Secrets, sign};
+use frostline::webhook::{Event, Secrets, What, sign};
 use frostline::work::Pulse;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -287,7 +287,8 @@ async fn an_event_without_use_is_answered_and_forgotten() {
     let hook = Hook::new().await;
     for (event, body) in [
         ("ping", json!({"zen": "x", "hook_id": 1})),
-        ("push", json!({"ref": "refs/heads/main"})),
+        ("push", json!({"ref": "refs/tags/v1"})),
+        ("installation", json!({"action": "no_such_action"})),
         ("no_such_event", json!([])),
         ("pull_request", json!({"action": "assigned"})),
         ("issue_comment", json!({"action": "edited"})),
@@ -704,6 +705,69 @@ fn real_requests_to_run_a_check_again_name_their_commit() {
 }
 
 #[test]
+fn real_events_of_branches_and_installations_name_what_they_are_about() {
+    let Some(examples) = examples() else { return };
+    let (mut pushes, mut installations, mut repositories) = (0, 0, 0);
+    for (name, mut payload) in examples {
+        if !["push", "installation", "installation_repositories"].contains(&name.as_str()) {
+            continue;
+        }
+        if payload.get("installation").is_none() {
+            payload["installation"] = json!({"id": 7});
+        }
+        let id = payload["installation"]["id"].as_u64().unwrap();
+        let place = match parse(&name, &payload) {
+            Ok(Event::Place(place)) => place,
+            Ok(Event::NoUse) => {
+                let tag = payload["ref"]
+                    .as_str()
+                    .is_some_and(|r| r.starts_with("refs/tags/"));
+                assert!(tag, "{name}: {payload}");
+                continue;
+            }
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(place.installation.0, id);
+        match place.what {
+            What::Pushed {
+                repo,
+                branch,
+                default_branch,
+            } => {
+                assert_eq!(
+                    repo.as_str(),
+                    payload["repository"]["full_name"].as_str().unwrap()
+                );
+                assert_eq!(
+                    format!("refs/heads/{branch}"),
+                    payload["ref"].as_str().unwrap()
+                );
+                assert_eq!(
+                    default_branch,
+                    payload["repository"]["default_branch"].as_str().unwrap()
+                );
+                pushes += 1;
+            }
+            What::Installed | What::Uninstalled => {
+                let gone = ["deleted", "suspend"].contains(&place.action.as_str());
+                assert_eq!(place.what == What::Uninstalled, gone);
+                installations += 1;
+            }
+            What::Repositories { added, removed } => {
+                let rows = |key: &str| payload[key].as_array().map_or(0, Vec::len);
+                assert_eq!(added.len(), rows("repositories_added"));
+                assert_eq!(removed.len(), rows("repositories_removed"));
+                repositories += 1;
+            }
+        }
+    }
+    assert!(
+        pushes > 1 && installations > 4 && repositories > 1,
+        "{pushes} {installations} {repositories}"
+    );
+}
+
+#[test]
 fn real_payloads_of_every_other_event_are_of_no_use_and_no_error() {
     let Some(examples) = examples() else { return };
     let mut others = 0;
@@ -713,6 +777,9 @@ fn real_payloads_of_every_other_event_are_of_no_use_and_no_error() {
             "pull_request" => PULL_ACTIONS.contains(&action),
             "pull_request_review" => ["submitted", "dismissed"].contains(&action),
             "check_run" | "check_suite" => ["rerequested", "requested_action"].contains(&action),
+            // Pushes to tags are of no use, and so are three of the actions of an installation.
+            "push" => payload["ref"].as_str().unwrap().starts_with("refs/heads/"),
+            "installation" | "installation_repositories" => true,
             // None of them holds a command.
             _ => false,
         };

@@ -1,5 +1,7 @@
 //! Who calls: the App by its signed token, or an installation by the token it was given.
 
+use std::collections::BTreeSet;
+
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use base64::Engine as _;
@@ -83,6 +85,17 @@ impl Caller {
             Self::Installation { .. } => {
                 Err(Refusal::new(401, "A JSON web token could not be decoded"))
             }
+        }
+    }
+
+    /// What an installation sees.
+    pub fn repositories(&self) -> Result<&BTreeSet<String>, Refusal> {
+        match self {
+            Self::Installation { repositories, .. } => Ok(repositories),
+            Self::App => Err(Refusal::new(
+                403,
+                "This endpoint needs an installation's access token",
+            )),
         }
     }
 

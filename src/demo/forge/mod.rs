@@ -7,6 +7,7 @@
 
 mod auth;
 mod build;
+mod deliveries;
 mod diff;
 mod faults;
 mod git;
@@ -147,6 +148,25 @@ impl Forge {
             payload["installation"] = installation_json(installation.id);
         }
         Webhook::signed("pull_request", &payload, &self.webhook_secret)
+    }
+
+    /// A signed `push` webhook about a branch as it stands.
+    pub fn push_webhook(&self, full_name: &str, branch: &str) -> Result<Webhook> {
+        let mut state = self.shared.state();
+        let repository = routes::repository_json(&mut state, full_name)
+            .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
+        let repo = state.repo(full_name).context("no such repository")?;
+        let tip = repo.git.branch(branch)?;
+        let mut payload = json!({
+            "ref": format!("refs/heads/{branch}"),
+            "deleted": tip.is_none(),
+            "after": tip.map_or_else(|| "0".repeat(40), |tip| tip.to_string()),
+            "repository": repository,
+        });
+        if let Some(installation) = state.installation_of(full_name) {
+            payload["installation"] = installation_json(installation.id);
+        }
+        Webhook::signed("push", &payload, &self.webhook_secret)
     }
 
     /// Any webhook, signed.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::Webhook;
+use super::deliveries::Delivery;
 use super::git::Bare;
 use crate::model::Sha;
 
@@ -213,6 +215,10 @@ pub struct State {
     pub tokens: BTreeMap<String, Token>,
     /// By lower-cased full name: names are compared without case.
     pub repos: BTreeMap<String, Repo>,
+    /// Deliveries of webhooks that it was told of, the oldest first.
+    pub deliveries: Vec<Delivery>,
+    /// Webhooks that are to be delivered again.
+    pub redeliveries: Vec<Webhook>,
     pub limits: Limits,
     pub rate_used: u32,
     pub rate_reset: DateTime<Utc>,
@@ -231,6 +237,8 @@ impl State {
             installations: BTreeMap::new(),
             tokens: BTreeMap::new(),
             repos: BTreeMap::new(),
+            deliveries: Vec::new(),
+            redeliveries: Vec::new(),
             limits: Limits::default(),
             rate_used: 0,
             rate_reset: DateTime::UNIX_EPOCH,

@@ -190,7 +190,11 @@ impl Tokens {
         self.cache
             .try_get_with_by_ref(key, async {
                 minted();
-                self.mint(transport, api_path, key).await
+                let (installation, repo, scope) = key;
+                let body = serde_json::json!({
+                    "repositories": [repo.name()], "permissions": scope.permissions(),
+                });
+                self.mint(transport, api_path, *installation, body).await
             })
             .await
             .map_err(|error| (*error).clone())
@@ -217,11 +221,13 @@ impl Tokens {
             .await;
     }
 
-    async fn mint(
+    /// A new token for what `body` asks.
+    pub async fn mint(
         &self,
         transport: &Transport,
         api_path: &str,
-        (installation, repo, scope): &Key,
+        installation: InstallationId,
+        body: serde_json::Value,
     ) -> Result<Token, ForgeError> {
         #[derive(Deserialize)]
         struct Minted {
@@ -231,7 +237,7 @@ impl Tokens {
         let call = Call::with_body(
             Method::POST,
             format!("/app/installations/{}/access_tokens", installation.0),
-            serde_json::json!({"repositories": [repo.name()], "permissions": scope.permissions()}),
+            body,
         );
         let path = format!("{api_path}{}", call.path);
         let (answer, _) = transport::send(transport, &call, &path, self.app()?).await;

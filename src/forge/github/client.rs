@@ -139,6 +139,36 @@ impl App {
         self.inner.tokens.replace_key(key)
     }
 
+    /// A request about the App itself.
+    pub(super) async fn signed(&self, call: &Call) -> Result<Answer, ForgeError> {
+        let authorization = self.inner.tokens.app()?;
+        self.send_with(call, authorization).await
+    }
+
+    pub(super) async fn send_with(
+        &self,
+        call: &Call,
+        authorization: HeaderValue,
+    ) -> Result<Answer, ForgeError> {
+        let inner = &self.inner;
+        let path = format!("{}{}", inner.api_path, call.path);
+        let (answer, _) = transport::send(&inner.transport, call, &path, authorization).await;
+        answer
+    }
+
+    /// A token that sees which repositories an installation has, and nothing in them.
+    pub(super) async fn token_for_all(
+        &self,
+        installation: InstallationId,
+    ) -> Result<HeaderValue, ForgeError> {
+        let inner = &self.inner;
+        let body = serde_json::json!({"permissions": {"metadata": "read"}});
+        let token = inner
+            .tokens
+            .mint(&inner.transport, &inner.api_path, installation, body);
+        token.await?.authorization()
+    }
+
     /// A client with a request counter of its own: make one for each evaluation.
     pub fn client(&self, installation: InstallationId, repo: RepoName) -> Client {
         Client {

@@ -13,7 +13,8 @@ use crate::model::{PrNumber, Sha};
 use super::client::Client;
 use super::transport::{Call, RAW, SECONDARY_LIMIT_PAUSE, speaks_of_limit};
 use super::wire::{
-    Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, Tree,
+    Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, RepoInfo,
+    Tree,
 };
 
 /// Rows of a page: the most that the forge gives.
@@ -107,6 +108,25 @@ impl Client {
     pub async fn pulls_of_commit(&self, sha: &Sha) -> Result<Vec<Pull>, ForgeError> {
         self.read(self.path(&format!("/commits/{sha}/pulls?per_page=100")))
             .await
+    }
+
+    pub async fn repository(&self) -> Result<RepoInfo, ForgeError> {
+        self.read(self.path("")).await
+    }
+
+    /// Every open pull request, the newest first; without what the forge works out only when it is asked
+    /// for a single one.
+    pub async fn open_pulls(&self) -> Result<Vec<Pull>, ForgeError> {
+        let path = self.path("/pulls?state=open&sort=created&direction=desc");
+        let mut found: Vec<Pull> = Vec::new();
+        for page in 1.. {
+            let (rows, more) = self.page(&path, page, Vec::len).await?;
+            found.extend(rows);
+            if !more {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Three-dot comparison of `base` (a branch or commit) with `head`: the first 250 commits and 300

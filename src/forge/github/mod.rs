@@ -8,6 +8,7 @@
 //! App (key, token cache) ── repo(installation, owner/name) ──▶ Client (requests, counted)
 //! ```
 
+mod app;
 mod auth;
 mod blobs;
 mod client;
@@ -19,6 +20,7 @@ mod share;
 mod transport;
 mod wire;
 
+pub use app::{HookDelivery, Installed, InstalledRepo};
 pub use auth::{AppKey, PERMISSIONS};
 pub use blobs::{Fetched, Wanted, blob_id};
 pub use client::{App, AppSettings, Client, SettingsError};

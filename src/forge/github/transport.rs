@@ -106,6 +106,8 @@ pub(super) struct Answer {
     pub unchanged: bool,
     /// When the limit ends that the headers speak of, if they speak of one.
     pub limit_ends: Option<DateTime<Utc>>,
+    /// The `cursor` in the address of the next page, where pages are told apart so.
+    pub cursor: Option<String>,
 }
 
 /// How many requests an installation has left, as an answer's headers tell it.
@@ -289,6 +291,7 @@ async fn read(
             etag: parts.headers.get(header::ETAG).cloned(),
             unchanged,
             limit_ends: limit_end(&parts.headers, now),
+            cursor: next_cursor(&parts.headers),
         })
     } else {
         Err(refusal(call, parts.status, &parts.headers, &body, now))
@@ -412,6 +415,21 @@ fn has_next_page(headers: &HeaderMap) -> bool {
     })
 }
 
+/// The next page's cursor; letters, digits and `-_.~` only, because it goes into an address again.
+fn next_cursor(headers: &HeaderMap) -> Option<String> {
+    let links = headers.get(header::LINK)?.to_str().ok()?;
+    let next = links
+        .split(',')
+        .find(|link| link.contains("rel=\"next\"") || link.contains("rel=next"))?;
+    let target = next.split_once('<')?.1.split_once('>')?.0;
+    let (_, query) = target.split_once('?')?;
+    let cursor = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("cursor="))?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
+    (!cursor.is_empty() && cursor.bytes().all(plain)).then(|| cursor.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -507,5 +525,11 @@ mod tests {
         let last = r#"<https://host/x?page=1&rel=next>; rel="first""#;
         assert!(!has_next_page(&headers(&[("link", last)])));
         assert!(!has_next_page(&headers(&[])));
+        assert_eq!(next_cursor(&headers(&[("link", link)])), None);
+        let link = r#"<https://host/app/hook/deliveries?per_page=100&cursor=v1_17>; rel="next""#;
+        let cursor = next_cursor(&headers(&[("link", link)]));
+        assert_eq!(cursor.as_deref(), Some("v1_17"));
+        let hostile = r#"<https://host/x?cursor=a%26b>; rel="next""#;
+        assert_eq!(next_cursor(&headers(&[("link", hostile)])), None);
     }
 }

@@ -84,6 +84,11 @@ impl TestApp {
         status
     }
 
+    /// Runs the job that has been due longest, if any is.
+    pub async fn step(&self) -> bool {
+        self.runner.step().await.unwrap()
+    }
+
     /// Runs every job that is due; gives how many ran.
     pub async fn drain(&self) -> usize {
         self.runner.drain().await.unwrap()

@@ -40,12 +40,22 @@ pub async fn installation(
     Ok(Json(describe(&mut state, &found)))
 }
 
-fn describe(state: &mut State, installation: &Installation) -> Value {
+pub fn describe(state: &mut State, installation: &Installation) -> Value {
     let account: User = state.user(&installation.account);
     let base = &state.base_url;
+    let mut owner = shape::user(base, &account);
+    // GitHub's description asks for what a user and an enterprise have at once.
+    for (field, value) in [
+        ("name", json!(account.login)),
+        ("slug", json!(account.login)),
+        ("created_at", json!(shape::time(state.now()))),
+        ("updated_at", json!(shape::time(state.now()))),
+    ] {
+        owner[field] = value;
+    }
     json!({
         "id": installation.id,
-        "account": shape::user(base, &account),
+        "account": owner,
         "repository_selection": "selected",
         "access_tokens_url": format!("{base}/app/installations/{}/access_tokens", installation.id),
         "repositories_url": format!("{base}/installation/repositories"),

@@ -6,6 +6,7 @@ mod comments;
 mod compare;
 mod git;
 mod graphql;
+mod hooks;
 mod people;
 mod pulls;
 mod query;
@@ -39,6 +40,13 @@ pub fn all() -> Router<Arc<Shared>> {
             "/app/installations/{installation_id}/access_tokens",
             post(apps::access_token),
         )
+        .route("/app/installations", get(hooks::installations))
+        .route("/app/hook/deliveries", get(hooks::deliveries))
+        .route(
+            "/app/hook/deliveries/{delivery_id}/attempts",
+            post(hooks::redeliver),
+        )
+        .route("/installation/repositories", get(hooks::repositories))
         .nest("/repos/{owner}/{repo}", repository())
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    fn of(commit: &Commit) -> Self {
+    pub fn of(commit: &Commit) -> Self {
         Self {
             commit: commit.sha.clone(),
             tree: commit.commit.tree.sha.clone(),

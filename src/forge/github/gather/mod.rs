@@ -7,6 +7,7 @@
 //! Invariant: what could not be had whole is a fact that says so. An error means that nothing can be
 //! said yet.
 
+mod audit;
 mod changes;
 mod history;
 mod listing;
@@ -34,6 +35,7 @@ use listing::{Item, Listing};
 use objects::Objects;
 use survey::account;
 
+pub use audit::ContractAt;
 pub use survey::{CommitAuthor, Guard, Survey};
 
 /// Why nothing can be said of a pull request.

@@ -51,15 +51,15 @@ pub(super) fn account(account: &wire::Account) -> kind::Account {
 }
 
 /// The contract at one tip.
-struct Tip {
-    listing: Fact<Listing>,
-    config: BlobFact,
-    layers: BTreeMap<Layer, String>,
-    objects: Objects,
+pub(super) struct Tip {
+    pub listing: Fact<Listing>,
+    pub config: BlobFact,
+    pub layers: BTreeMap<Layer, String>,
+    pub objects: Objects,
 }
 
 impl Tip {
-    fn opted_in(&self) -> bool {
+    pub fn opted_in(&self) -> bool {
         match &self.listing {
             Fact::Known(listing) => {
                 facts::is_opted_in(&self.config, |path| listing.place(path) != Place::Nothing)
@@ -154,7 +154,7 @@ impl Gatherer<'_> {
     }
 
     /// The listing and the contract files of a tree.
-    async fn tip(&self, tree: &Sha) -> Result<Tip, GatherError> {
+    pub(super) async fn tip(&self, tree: &Sha) -> Result<Tip, GatherError> {
         let listing = self.listing(tree, &[]).await?;
         let defaults = facts::layers(&BlobFact::Absent);
         let Fact::Known(files) = &listing else {

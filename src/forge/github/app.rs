@@ -1,0 +1,111 @@
+//! Requests about the App itself: its installations, and the deliveries of its webhook.
+
+use chrono::{DateTime, Utc};
+use http::Method;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::forge::ForgeError;
+use crate::model::{InstallationId, RepoName};
+
+use super::client::App;
+use super::transport::{Answer, Call};
+
+/// Pages of a list that are read.
+const MOST_PAGES: usize = 1_000;
+
+/// One attempt to deliver a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct HookDelivery {
+    pub id: u64,
+    /// The same for every attempt.
+    pub guid: String,
+    pub delivered_at: DateTime<Utc>,
+    /// `OK`, or what went wrong in words.
+    pub status: String,
+}
+
+/// An installation of the App.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Installed {
+    pub id: u64,
+    pub suspended_at: Option<DateTime<Utc>>,
+}
+
+/// A repository that an installation sees.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct InstalledRepo {
+    pub full_name: RepoName,
+    pub default_branch: String,
+    #[serde(default)]
+    pub archived: bool,
+    #[serde(default)]
+    pub disabled: bool,
+}
+
+impl App {
+    async fn read<T: DeserializeOwned>(&self, path: String) -> Result<(T, Answer), ForgeError> {
+        let call = Call::get(path);
+        let answer = self.signed(&call).await?;
+        Ok((answer.json(&call)?, answer))
+    }
+
+    /// A page of the webhook's deliveries, the newest first, and where the next page begins. Not
+    /// filtered: the forge's own filter for failures leaves out timeouts and broken connections.
+    pub async fn deliveries(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<HookDelivery>, Option<String>), ForgeError> {
+        let at = cursor.map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
+        let path = format!("/app/hook/deliveries?per_page=100{at}");
+        let (deliveries, answer) = self.read(path).await?;
+        Ok((deliveries, answer.cursor))
+    }
+
+    /// Has a delivery made once more.
+    pub async fn redeliver(&self, delivery: u64) -> Result<(), ForgeError> {
+        let path = format!("/app/hook/deliveries/{delivery}/attempts");
+        let call = Call {
+            method: Method::POST,
+            ..Call::get(path)
+        };
+        self.signed(&call).await.map(drop)
+    }
+
+    /// Every installation, suspended ones too.
+    pub async fn installations(&self) -> Result<Vec<Installed>, ForgeError> {
+        let mut found = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let path = format!("/app/installations?per_page=100&page={page}");
+            let (rows, answer): (Vec<Installed>, _) = self.read(path).await?;
+            found.extend(rows);
+            if !answer.more {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every repository that an installation sees.
+    pub async fn repositories(
+        &self,
+        installation: InstallationId,
+    ) -> Result<Vec<InstalledRepo>, ForgeError> {
+        #[derive(Deserialize)]
+        struct Page {
+            repositories: Vec<InstalledRepo>,
+        }
+        let mut found = Vec::new();
+        let token = self.token_for_all(installation).await?;
+        for page in 1..=MOST_PAGES {
+            let path = format!("/installation/repositories?per_page=100&page={page}");
+            let call = Call::get(path);
+            let answer = self.send_with(&call, token.clone()).await?;
+            found.extend(answer.json::<Page>(&call)?.repositories);
+            if !answer.more {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
