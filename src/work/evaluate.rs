@@ -161,7 +161,7 @@ impl<'a> Work<'a> {
             commit_authors: &people,
         };
         let (snapshot, decision) = self.decide(snapshot, &facts, post.seat).await?;
-        let current = self.client.pull(self.pull.number).await?;
+        let current = self.client.pull_now(self.pull.number).await?;
         if is_overtaken(pull, &current) {
             if post.seat == Seat::Speaks {
                 let why = superseded(pull, &current);

@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::forge::ForgeError;
 use crate::model::Sha;
 
-use super::client::Client;
+use super::client::{Client, Seen};
+use super::wire::Pull;
 
 /// Blobs and bytes in one GraphQL request; larger ones time out on the forge's side.
 const BATCH: usize = 50;
@@ -109,7 +110,15 @@ impl Client {
             is_truncated: bool,
             text: Option<String>,
         }
-        let answer = self.query(&query(batch), self.variables()).await?;
+        let seen = self.seen();
+        let pull = seen.as_ref().map(|seen| seen.pull.number);
+        let answer = self.query(&query(batch, pull), self.variables()).await?;
+        if let Some(seen) = seen {
+            self.see(Seen {
+                stood_at: stands(&answer.data, &seen.pull).then(|| self.requests()),
+                ..seen
+            });
+        }
         let is_partial = matches!(answer.error, Some(ForgeError::Transient(_)));
         let mut found: BTreeMap<String, Option<Blob>> = match answer.data.get("repository").cloned()
         {
@@ -163,6 +172,16 @@ fn halve<'a>(batch: &[&'a Wanted], batches: &mut Vec<Vec<&'a Wanted>>) {
     batches.extend(halves.map(<[_]>::to_vec));
 }
 
+/// Whether an answer shows the pull request as it was seen before.
+fn stands(data: &serde_json::Value, seen: &Pull) -> bool {
+    let shown = &data["repository"]["pullRequest"];
+    shown["headRefOid"] == seen.head.sha.as_str()
+        && shown["baseRefName"] == seen.base.branch.as_str()
+        && shown["state"] == "OPEN"
+        && seen.state == "open"
+        && shown["isDraft"] == seen.draft
+}
+
 /// Groups of at most [`BATCH`] blobs and, where sizes are known, [`BATCH_BYTES`].
 fn batches(blobs: Vec<&Wanted>) -> Vec<Vec<&Wanted>> {
     let mut batches: Vec<Vec<&Wanted>> = Vec::new();
@@ -184,10 +203,16 @@ fn batches(blobs: Vec<&Wanted>) -> Vec<Vec<&Wanted>> {
     batches
 }
 
-fn query(batch: &[&Wanted]) -> String {
+/// The blobs and, on the same way, what can overtake the evaluation of a pull request.
+fn query(batch: &[&Wanted], pull: Option<u64>) -> String {
     let mut query = String::from(
         "query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) {",
     );
+    if let Some(pull) = pull {
+        query.push_str(&format!(
+            " pullRequest(number: {pull}) {{ headRefOid baseRefName state isDraft }}"
+        ));
+    }
     for (index, blob) in batch.iter().enumerate() {
         // An id is 40 hex digits by its type: nothing to escape.
         query.push_str(&format!(

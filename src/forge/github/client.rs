@@ -1,7 +1,7 @@
 //! The App, and a client for one repository of one installation.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
@@ -189,8 +189,16 @@ pub struct Client {
     repo: RepoName,
     requests: AtomicU64,
     fence: Option<(Store, Lease)>,
-    /// The pull request that was read last, with its entity tag.
-    pub(super) seen: Mutex<Option<(HeaderValue, Pull)>>,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// The pull request that was read last.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub pull: Pull,
+    pub tag: Option<HeaderValue>,
+    /// The number of requests after which it still stood so.
+    pub stood_at: Option<u64>,
 }
 
 impl std::fmt::Debug for Client {
@@ -245,6 +253,16 @@ impl Client {
             Ok(format!("{slug}[bot]"))
         });
         Ok(login.await?)
+    }
+
+    /// The pull request that was read last.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.clone()
+    }
+
+    pub(super) fn see(&self, seen: Seen) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
     }
 
     /// `/repos/owner/name` and `rest`.

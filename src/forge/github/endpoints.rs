@@ -1,7 +1,5 @@
 //! One method for each request that is made.
 
-use std::sync::PoisonError;
-
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::Method;
 use serde::de::DeserializeOwned;
@@ -10,7 +8,7 @@ use serde_json::json;
 use crate::forge::ForgeError;
 use crate::model::{PrNumber, Sha};
 
-use super::client::Client;
+use super::client::{Client, Seen};
 use super::transport::{Call, RAW, SECONDARY_LIMIT_PAUSE, speaks_of_limit};
 use super::wire::{
     Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, RepoInfo,
@@ -70,22 +68,32 @@ impl Client {
 
     /// The pull request as it stands. Read again, it costs nothing of the limit while it stands unchanged.
     pub async fn pull(&self, number: PrNumber) -> Result<Pull, ForgeError> {
-        let seen = self
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .filter(|(_, pull)| pull.number == number.0);
+        let seen = self.seen().filter(|seen| seen.pull.number == number.0);
         let mut call = Call::get(self.path(&format!("/pulls/{number}")));
-        call.unless = seen.as_ref().map(|(tag, _)| tag.clone());
+        call.unless = seen.as_ref().and_then(|seen| seen.tag.clone());
         let answer = self.rest(&call).await?;
-        if let (true, Some((_, pull))) = (answer.unchanged, seen) {
-            return Ok(pull);
-        }
-        let pull: Pull = answer.json(&call)?;
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        *seen = answer.etag.map(|tag| (tag, pull.clone()));
+        let pull: Pull = match seen {
+            Some(seen) if answer.unchanged => seen.pull,
+            _ => answer.json(&call)?,
+        };
+        self.see(Seen {
+            pull: pull.clone(),
+            tag: answer.etag.or(call.unless),
+            stood_at: Some(self.requests()),
+        });
         Ok(pull)
+    }
+
+    /// The pull request as it stands after all requests so far: asked for, unless the last of them told.
+    pub async fn pull_now(&self, number: PrNumber) -> Result<Pull, ForgeError> {
+        match self.seen() {
+            Some(seen)
+                if seen.pull.number == number.0 && seen.stood_at == Some(self.requests()) =>
+            {
+                Ok(seen.pull)
+            }
+            _ => self.pull(number).await,
+        }
     }
 
     /// Page `page` (from 1) of the list at `path`, and whether there is another one.

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
 use super::query::{Field, Operation, parse};
-use super::{Forge, READ_CONTENTS, Who, visible};
+use super::{Forge, READ_CONTENTS, READ_PULLS, Who, visible};
 use crate::demo::forge::auth::Caller;
 use crate::demo::forge::model::{Access, Repo, State};
 use crate::demo::forge::reply::Refusal;
@@ -143,6 +143,7 @@ fn repository(
             "object" if objects > state.limits.graphql_objects => Value::Null,
             "object" => object(wanted, repo, state.limits.graphql_text, answer)?,
             "nameWithOwner" => json!(repo.full_name),
+            "pullRequest" => pull_request(wanted, repo, caller, answer)?,
             name => {
                 let path = [field.key.as_str(), name];
                 answer.error("undefinedField", &path, format!("no field {name}"));
@@ -154,6 +155,38 @@ fn repository(
     if objects > state.limits.graphql_objects {
         let message = "Resource limits for this query exceeded.";
         answer.error("RESOURCE_LIMITS_EXCEEDED", &[&field.key], message);
+    }
+    Ok(data.into())
+}
+
+fn pull_request(
+    field: &Field,
+    repo: &Repo,
+    caller: &Caller,
+    answer: &mut Answer,
+) -> Result<Value, Refusal> {
+    let number = field.arguments.get("number").and_then(Value::as_u64);
+    let found = number.and_then(|number| repo.pulls.get(&number));
+    let may = caller.may(&repo.full_name, READ_PULLS).is_ok();
+    let Some(pull) = found.filter(|_| may) else {
+        let message = "Could not resolve to a PullRequest with the number.";
+        answer.error("NOT_FOUND", &[&field.key], message);
+        return Ok(Value::Null);
+    };
+    let mut data = Map::new();
+    for wanted in &field.fields {
+        let value = match wanted.name.as_str() {
+            "headRefOid" => json!(super::pulls::shown_head(repo, pull)?),
+            "baseRefName" => json!(pull.base_branch),
+            "state" => json!(if pull.open { "OPEN" } else { "CLOSED" }),
+            "isDraft" => json!(pull.draft),
+            name => {
+                let path = [field.key.as_str(), name];
+                answer.error("undefinedField", &path, format!("no field {name}"));
+                Value::Null
+            }
+        };
+        data.insert(wanted.key.clone(), value);
     }
     Ok(data.into())
 }

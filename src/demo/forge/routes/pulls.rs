@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Forge, In, METADATA, READ_PULLS, Who, visible};
 use crate::demo::forge::git::FileDiff;
-use crate::demo::forge::model::{Repo, State, TestMerge, User};
+use crate::demo::forge::model::{Pull, Repo, State, TestMerge, User};
 use crate::demo::forge::reply::{Page, Refusal, paged};
 use crate::demo::forge::shape;
 use crate::model::Sha;
@@ -125,15 +125,20 @@ struct Sides {
     commits: Vec<Sha>,
 }
 
+/// The head as the API shows it: an old one while it runs behind.
+pub fn shown_head(repo: &Repo, pull: &Pull) -> Result<Sha, Refusal> {
+    match &pull.behind {
+        Some((head, times)) if *times > 0 => Ok(head.clone()),
+        _ => {
+            let head = repo.git.branch(&pull.head_branch)?;
+            head.ok_or_else(Refusal::not_found)
+        }
+    }
+}
+
 fn sides(repo: &Repo, number: u64) -> Result<Sides, Refusal> {
     let pull = repo.pulls.get(&number).ok_or_else(Refusal::not_found)?;
-    let head = match &pull.behind {
-        Some((head, times)) if *times > 0 => head.clone(),
-        _ => repo
-            .git
-            .branch(&pull.head_branch)?
-            .ok_or_else(Refusal::not_found)?,
-    };
+    let head = shown_head(repo, pull)?;
     let tip = repo
         .git
         .branch(&pull.base_branch)?
