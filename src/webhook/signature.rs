@@ -43,11 +43,13 @@ impl Secrets {
         (!keyed.is_empty()).then_some(Self(keyed))
     }
 
-    /// Verifies the value of `X-Hub-Signature-256` over `body`, comparing in constant time.
+    /// Verifies the value of `X-Hub-Signature-256` over `body`, comparing in constant time. Its digits are
+    /// in lower case, as every forge writes them.
     pub fn verify(&self, body: Bytes, header: Option<&[u8]>) -> Result<Verified, SignatureError> {
         let digest = header
             .ok_or(SignatureError::Missing)?
             .strip_prefix(b"sha256=")
+            .filter(|digest| !digest.iter().any(u8::is_ascii_uppercase))
             .ok_or(SignatureError::Malformed)?;
         let mut claimed = [0_u8; 32];
         hex::decode_to_slice(digest, &mut claimed).map_err(|_| SignatureError::Malformed)?;
@@ -148,6 +150,7 @@ mod tests {
             &SIGNATURE[..SIGNATURE.len() - 2],
             &format!("{SIGNATURE}00"),
             &SIGNATURE.replace("sha256", "sha1"),
+            &SIGNATURE.to_uppercase().replace("SHA256", "sha256"),
             &SIGNATURE.replace("75", "zz"),
         ] {
             assert_eq!(
