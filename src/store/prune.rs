@@ -1,7 +1,7 @@
 //! What is deleted because nobody asks for it any more.
 //!
 //! Invariant: nothing that can't be had again is deleted while it may still be asked for. Evidence and
-//! what the newest evaluation of a pull request decided are kept.
+//! what the newest evaluation of a pull request, or of an open one's head, decided are kept.
 
 use super::{Store, StoreError};
 
@@ -46,7 +46,10 @@ const AGED: &[(&str, i64)] = &[
          WHERE state = 'done' AND updated_at < ?1 AND EXISTS (
              SELECT 1 FROM evaluation AS newer
              WHERE newer.repository = evaluation.repository AND newer.pull = evaluation.pull
-               AND (newer.created_at, newer.id) > (evaluation.created_at, evaluation.id))",
+               AND (newer.created_at, newer.id) > (evaluation.created_at, evaluation.id))
+             AND NOT EXISTS (
+                 SELECT 1 FROM pull_state AS open
+                 WHERE open.repository = evaluation.repository AND open.head = evaluation.head)",
         90 * DAY,
     ),
 ];

@@ -9,14 +9,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use frostline::demo::forge::{Answer, Fault, FileChange, Forge, Limits, NewPull};
-use frostline::model::{ChangeStatus, Fact, Snapshot};
+use frostline::git;
+use frostline::model::{ChangeStatus, Fact, Presence, PropertyFact, Snapshot};
 
 use crate::support::world::{AGENT, PERSON, REPO, World, contract, two_fixtures};
 
 /// Commits to a branch by `git fast-import`, which makes 300,000 entries in a second.
 pub fn import(forge: &Forge, branch: &str, from: &str, commands: &str) {
     let directory = forge.git_dir(REPO);
-    let start = git(forge, &["rev-parse", from]);
+    let start = run_git(forge, &["rev-parse", from]);
     let mut child = Command::new("git")
         .arg("-C")
         .arg(&directory)
@@ -32,13 +33,13 @@ pub fn import(forge: &Forge, branch: &str, from: &str, commands: &str) {
     input.write_all(commit.as_bytes()).unwrap();
     drop(input);
     assert!(child.wait().unwrap().success());
-    let tip = git(forge, &["rev-parse", &format!("refs/heads/{branch}")]);
+    let tip = run_git(forge, &["rev-parse", &format!("refs/heads/{branch}")]);
     forge
         .reset_branch(REPO, branch, &tip.parse().unwrap())
         .unwrap();
 }
 
-fn git(forge: &Forge, arguments: &[&str]) -> String {
+fn run_git(forge: &Forge, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(forge.git_dir(REPO))
@@ -60,7 +61,7 @@ pub fn write(commands: &mut String, mode: &str, path: &str, text: &str) {
 
 /// What git itself says differs between two commits.
 fn differing(forge: &Forge, old: &str, new: &str) -> BTreeSet<String> {
-    let told = git(
+    let told = run_git(
         forge,
         &["diff-tree", "-r", "--no-renames", "--name-only", old, new],
     );
@@ -247,6 +248,52 @@ async fn a_walk_that_breaks_off_goes_on_where_it_was() {
         "{before} and {} in place of {whole}",
         trees(&world) - before
     );
+}
+
+/// 40 properties of nearly a MiB each, of which 32 MiB are read.
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_beyond_the_budget_are_not_fetched_and_told_as_not_looked_at() {
+    let world = World::new().await;
+    let mut commands = String::new();
+    let mut rules = Vec::new();
+    for n in 0..40 {
+        let path = format!("tests/properties/test_{n:02}.py");
+        let text = format!("def test_x():\n    pass\n# {n} {}\n", "x".repeat(1_000_000));
+        write(&mut commands, "644", &path, &text);
+        let source = format!("src/m{n:02}.py");
+        write(&mut commands, "644", &source, "x = 1\n");
+        let property = format!("{path}::test_x");
+        rules.push(serde_json::json!({"path_prefix": source, "live_properties": [property]}));
+    }
+    let map = serde_json::json!({"version": 1, "rules": rules}).to_string();
+    write(&mut commands, "644", "test/contract/hunk-map.json", &map);
+    import(&world.forge, "main", "main", &commands);
+    let mut change = String::new();
+    for n in 0..40 {
+        write(&mut change, "644", &format!("src/m{n:02}.py"), "x = 2\n");
+    }
+    import(&world.forge, "big", "main", &change);
+    let number = open(&world, "big");
+    world.evaluate(number).await;
+    let raw = world.requests_since(0);
+    let raw = raw.iter().filter(|r| r.contains("/git/blobs/")).count();
+    // Of the others one may have come alone, as bytes.
+    assert!((33..=34).contains(&raw), "{raw} MB; 33 are the budget");
+    let (_, forge) = world.decision(number).await;
+    let sources = forge.sources.known().expect("sources");
+    let unread = |fact: &&PropertyFact| matches!(fact.presence, Presence::NotLookedAt(_));
+    assert_eq!(sources.properties.len(), 40);
+    assert_eq!(sources.properties.values().filter(unread).count(), 7);
+    let local = git::gather(&git::Request {
+        repo: world.forge.git_dir(REPO),
+        base: Some("main".to_owned()),
+        head: "big".into(),
+        author: forge.author.clone(),
+        now: forge.now,
+        cache: false,
+    })
+    .unwrap();
+    assert_eq!(forge.sources, local.sources, "both read the same");
 }
 
 /// 10,000 fixtures, of which one changes: nothing is read of the others ever again.

@@ -41,16 +41,29 @@ const FREEZES: &str = r#"{"version": 1, "entries": [{"nodeid": "tests/properties
   "reason": "ORDER", "owner": "@ann", "covers": ["src/a.py"], "frozen": true}]}"#;
 
 /// A child that goes with the test.
-struct Server {
+pub struct Server {
     child: Arc<Mutex<Child>>,
-    url: String,
+    pub url: String,
 }
 
 impl Server {
     /// Starts the program in `folder` and waits until it listens.
-    async fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_frostline"))
-            .arg("serve")
+    pub async fn start(folder: &Path) -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_frostline"));
+        program.arg("serve");
+        Self::spawn(program, folder).await
+    }
+
+    /// [`Server::start`] with no file growing beyond so many blocks of 512 bytes: a disk that is full.
+    pub async fn start_with_disk(folder: &Path, blocks: u32) -> Self {
+        let mut program = Command::new("/bin/sh");
+        let run = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" serve");
+        program.args(["-c", &run, env!("CARGO_BIN_EXE_frostline")]);
+        Self::spawn(program, folder).await
+    }
+
+    async fn spawn(mut program: Command, folder: &Path) -> Self {
+        let mut child = program
             .current_dir(folder)
             .env_clear()
             .stdin(Stdio::null())
@@ -82,8 +95,12 @@ impl Server {
         }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.lock().unwrap().id()
+    }
+
     /// SIGKILL, now.
-    fn killer(&self) -> impl FnOnce() + Send + 'static {
+    pub fn killer(&self) -> impl FnOnce() + Send + 'static {
         let child = self.child.clone();
         move || {
             let mut child = child.lock().unwrap();
@@ -99,6 +116,21 @@ impl Drop for Server {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+/// Writes what the program needs to be the App of `forge`.
+pub fn configure(folder: &Path, forge: &Forge) {
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("key.pem", forge.private_key_pem());
+    write("secret", forge.webhook_secret());
+    let config = format!(
+        "bind = '127.0.0.1:0'\n[github]\napp_id = {}\nprivate_key_file = 'key.pem'\n\
+         webhook_secret_file = 'secret'\napi_url = '{}'\nallow_http_loopback = true\n\
+         [queue]\nlease_seconds = 1\n",
+        forge.app_id(),
+        forge.url()
+    );
+    write("frostline.toml", &config);
 }
 
 /// A forge with a pull request that has a coverage hole, and a folder for the program.
@@ -131,18 +163,7 @@ impl Scene {
             .open_pull(REPO, NewPull::new("x", AGENT, "Two"))
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let write =
-            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        write("key.pem", forge.private_key_pem());
-        write("secret", forge.webhook_secret());
-        let config = format!(
-            "bind = '127.0.0.1:0'\n[github]\napp_id = {}\nprivate_key_file = 'key.pem'\n\
-             webhook_secret_file = 'secret'\napi_url = '{}'\nallow_http_loopback = true\n\
-             [queue]\nlease_seconds = 1\n",
-            forge.app_id(),
-            forge.url()
-        );
-        write("frostline.toml", &config);
+        configure(folder.path(), &forge);
         Self {
             forge,
             folder,

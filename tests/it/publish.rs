@@ -164,3 +164,32 @@ async fn killed_at_any_request_the_next_start_finishes_without_doing_anything_tw
         world.forge.assert_clean();
     }
 }
+
+/// Killed before every single write to the database, which is also after the write before it.
+#[tokio::test]
+async fn killed_before_any_commit_the_next_start_finishes_without_doing_anything_twice() {
+    for reads in 1.. {
+        let mut world = known_world().await;
+        let number = world.pull("fix", HOLE);
+        world.store.enqueue(&world.key(number)).await.unwrap();
+        world.set_fuse(reads);
+        let runner = world.runner();
+        // It ends by the panic, or as a failed attempt where the panic was the handler's.
+        let _ = tokio::spawn(async move { runner.drain().await }).await;
+        let is_over = !world.is_burnt();
+        world.set_fuse(0);
+        world.restart().await;
+        world.advance(Duration::from_secs(120));
+        world.settle().await;
+        assert_published_once(
+            &world,
+            number,
+            &format!("killed at the clock's reading {reads}"),
+        );
+        world.forge.assert_clean();
+        if is_over {
+            assert!(reads > 12, "{reads} readings");
+            break;
+        }
+    }
+}

@@ -1026,3 +1026,46 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn one_repository_does_not_take_every_place() {
+    let bench = Bench::new().await;
+    for number in 1..=3 {
+        bench.store.enqueue(&pull(number)).await.unwrap();
+    }
+    let other = PullKey {
+        repo: "acme/parser2".parse().unwrap(),
+        ..pull(9)
+    };
+    bench.store.enqueue(&other).await.unwrap();
+    let mut numbers = Vec::new();
+    while let Some(lease) = bench.store.claim_fairly(2).await.unwrap() {
+        numbers.push(lease.task.number().unwrap().0);
+    }
+    assert_eq!(numbers, [1, 2, 9]);
+    assert_eq!(claim(&bench.store).await.task.number(), Some(PrNumber(3)));
+}
+
+#[tokio::test]
+async fn a_limit_puts_off_what_waits_of_the_same_installation_only() {
+    let bench = Bench::new().await;
+    let other = PullKey {
+        installation: InstallationId(2),
+        repo: "other/parser".parse().unwrap(),
+        ..pull(9)
+    };
+    bench.store.enqueue(&pull(1)).await.unwrap();
+    bench.store.enqueue(&other).await.unwrap();
+    let ten_minutes = Duration::from_secs(600);
+    bench
+        .store
+        .hold_back(InstallationId(1), ten_minutes)
+        .await
+        .unwrap();
+    // A new event does not lift it.
+    bench.store.receive(&delivery("d", 1, 'a')).await.unwrap();
+    assert_eq!(claim(&bench.store).await.task.number(), Some(PrNumber(9)));
+    assert!(bench.store.claim().await.unwrap().is_none());
+    bench.clock.advance(ten_minutes);
+    assert_eq!(claim(&bench.store).await.task.number(), Some(PrNumber(1)));
+}

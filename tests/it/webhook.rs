@@ -170,10 +170,15 @@ async fn without_a_good_signature_nothing_is_read_or_stored() {
     let hook = Hook::new().await;
     let good = sign(SECRET, opened().as_bytes());
     let other_body = sign(SECRET, b"{}");
+    let upper = good.to_uppercase().replace("SHA256", "sha256");
     for headers in [
         vec![],
         vec![other_body.as_str()],
         vec!["sha256=00"],
+        // Cut short, in other letters, and of the old kind.
+        vec![&good[..good.len() - 2]],
+        vec![upper.as_str()],
+        vec!["sha1=2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"],
         vec![&good["sha256=".len()..]],
         // Which of the two would count?
         vec![good.as_str(), good.as_str()],
@@ -319,6 +324,47 @@ async fn only_post_is_a_delivery_and_no_other_route_exists() {
         let got = client.get(format!("{base}{path}")).send().await.unwrap();
         assert_eq!(got.status().as_u16(), status, "{path}");
     }
+}
+
+/// The signature is over the bytes that came, and those are no JSON: nothing is unpacked.
+#[tokio::test]
+async fn a_compressed_body_is_not_unpacked() {
+    let hook = Hook::new().await;
+    // `{}` by gzip.
+    let packed = hex::decode("1f8b08000000000002ffabae050043bfa6a302000000").unwrap();
+    for signature in [sign(SECRET, &packed), sign(SECRET, b"{}")] {
+        let request = hook
+            .request()
+            .header("content-encoding", "gzip")
+            .header("x-hub-signature-256", &signature)
+            .header("x-github-event", "ping")
+            .header("x-github-delivery", "id-1")
+            .body(packed.clone());
+        let of_packed = signature == sign(SECRET, &packed);
+        let (status, _) = answer(request).await;
+        assert_eq!(status, if of_packed { 400 } else { 401 });
+    }
+    assert_eq!(hook.queued().await, 0);
+}
+
+/// Another process holds the database: after five seconds the forge is told to come back.
+#[tokio::test]
+async fn a_database_that_stays_locked_is_told_and_nothing_is_half_stored() {
+    use sqlx::Connection as _;
+    let hook = Hook::new().await;
+    let mut raw = sqlx::SqliteConnection::connect(&url(hook.folder.path()))
+        .await
+        .unwrap();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let (status, _) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!(status, 503);
+    sqlx::query("ROLLBACK").execute(&mut raw).await.unwrap();
+    let (status, body) = hook.deliver("pull_request", "id-1", opened()).await;
+    assert_eq!((status, &body["duplicate"]), (202, &json!(false)));
+    assert_eq!(hook.queued().await, 1);
 }
 
 #[tokio::test]

@@ -25,11 +25,20 @@ pub const PROPERTY: &str = "tests/properties/test_parse.py::test_roundtrip";
 
 /// A clock that goes with the machine's and can be put forward.
 #[derive(Clone, Default)]
-pub struct AheadClock(Arc<AtomicI64>);
+pub struct AheadClock {
+    ahead: Arc<AtomicI64>,
+    /// Reading it so many times more is the end of the process that reads it.
+    fuse: Arc<AtomicI64>,
+}
 
 impl Clock for AheadClock {
     fn now(&self) -> DateTime<Utc> {
-        Utc::now() + chrono::TimeDelta::milliseconds(self.0.load(Ordering::SeqCst))
+        let lit = self.fuse.load(Ordering::SeqCst) > 0;
+        assert!(
+            !lit || self.fuse.fetch_sub(1, Ordering::SeqCst) != 1,
+            "killed on purpose"
+        );
+        Utc::now() + chrono::TimeDelta::milliseconds(self.ahead.load(Ordering::SeqCst))
     }
 }
 
@@ -138,7 +147,22 @@ impl World {
 
     pub fn advance(&self, by: Duration) {
         let by = i64::try_from(by.as_millis()).unwrap();
-        self.clock.0.fetch_add(by, Ordering::SeqCst);
+        self.clock.ahead.fetch_add(by, Ordering::SeqCst);
+    }
+
+    /// The store's `reads`-th look at the clock from now on panics; each of its writes looks once before
+    /// it begins. 0: none does.
+    pub fn set_fuse(&self, reads: i64) {
+        self.clock.fuse.store(reads, Ordering::SeqCst);
+    }
+
+    /// It has burnt down.
+    pub fn is_burnt(&self) -> bool {
+        self.clock.fuse.load(Ordering::SeqCst) == 0
+    }
+
+    pub fn database(&self) -> &str {
+        &self.database
     }
 
     pub fn key(&self, number: u64) -> PullKey {
