@@ -14,6 +14,7 @@ use sqlx::{Row as _, Sqlite, Transaction};
 
 use crate::model::{DeliveryId, InstallationId, PullKey};
 
+use super::settle::RAN_OUT;
 use super::{Store, StoreError, Task};
 
 /// How the queue treats its jobs.
@@ -79,9 +80,18 @@ pub struct Lease {
     /// 1 for the first attempt.
     pub attempt: u32,
     pub max_attempts: u32,
+    /// The attempt before this one ended with its process, or stood still until its lease ran out.
+    pub after_crash: bool,
     pub task: Task,
     /// The newest delivery that asked for the job; `None` when none did.
     pub delivery: Option<DeliveryId>,
+}
+
+impl Lease {
+    /// The last attempt at what may kill its process each time: only to tell people so.
+    pub fn is_poison(&self) -> bool {
+        self.after_crash && self.attempt >= self.max_attempts
+    }
 }
 
 /// How many jobs are in which state.
@@ -224,7 +234,7 @@ impl Store {
             "UPDATE job SET state = 'running', attempts = attempts + 1, fence = ?2,
                  lease_until = ?3, not_before = 0, updated_at = ?4
              WHERE id = ?1
-             RETURNING attempts, max_attempts, payload",
+             RETURNING attempts, max_attempts, payload, err",
         )
         .bind(id)
         .bind(fence)
@@ -241,6 +251,7 @@ impl Store {
             fence,
             attempt: row.try_get("attempts")?,
             max_attempts: row.try_get("max_attempts")?,
+            after_crash: row.try_get::<Option<String>, _>("err")?.as_deref() == Some(RAN_OUT),
             task: payload.task,
             delivery: payload.delivery,
         })))

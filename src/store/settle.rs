@@ -11,6 +11,9 @@ use super::{Store, StoreError};
 /// Longest reason that is kept with a job, in characters.
 const REASON: usize = 1_000;
 
+/// Why a job is back whose holder is gone.
+pub(super) const RAN_OUT: &str = "the lease ran out: the process was killed or stood still";
+
 /// Where a job is after it was settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
@@ -204,7 +207,7 @@ impl Store {
                 max_attempts: row.try_get("max_attempts")?,
                 after: Duration::ZERO,
                 count: true,
-                why: "the lease ran out: the process was killed or stood still",
+                why: RAN_OUT,
             };
             let (_, dead) = self.leave_in(tx, &leaving, now).await?;
             died.extend(dead);

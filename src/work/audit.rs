@@ -30,7 +30,11 @@ pub(super) async fn attempt(app: &App, store: &Store, place: Place<'_>, lease: &
         place,
         lease,
     };
-    let stop = match audit.run().await {
+    let done = match lease.is_poison() {
+        true => Err(Stop::Poison),
+        false => audit.run().await,
+    };
+    let stop = match done {
         Ok(()) => return Outcome::Done,
         Err(stop) => stop,
     };

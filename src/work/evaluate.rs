@@ -52,7 +52,10 @@ pub(super) async fn attempt(
         lease,
         started: Instant::now(),
     };
-    let ended = work.bring_up_to_date().await;
+    let ended = match lease.is_poison() {
+        true => Err(Stop::Poison),
+        false => work.bring_up_to_date().await,
+    };
     tracing::Span::current().record("requests", client.requests());
     let stop = match ended {
         Ok(None) => return Outcome::Done,

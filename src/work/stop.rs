@@ -23,6 +23,8 @@ pub(super) enum Stop {
     MergePending(String),
     #[error("another job publishes for the same head")]
     HeadTaken,
+    #[error("the evaluation ended with its process, or stood still, again and again")]
+    Poison,
     #[error("the forge shows head {shown} yet, and told of {told}")]
     Behind { shown: Sha, told: Sha },
 }
@@ -54,6 +56,7 @@ impl Stop {
             Self::Forge(ForgeError::RateLimited { until } | ForgeError::OverShare { until }) => {
                 (*until - now).to_std().unwrap_or_default()
             }
+            Self::Poison => return Outcome::Dead { why },
             // A permission or a repository that is gone comes back by an event, not by waiting.
             Self::Forge(
                 ForgeError::NotFound(_)

@@ -258,3 +258,33 @@ async fn repositories_that_come_and_go_are_looked_at_and_forgotten() {
     assert_eq!(app.deliver(&event("removed", &[], &[])).await, 204);
     app.finish().await;
 }
+
+#[tokio::test]
+async fn a_job_that_always_kills_its_process_ends_as_failure_with_the_reason() {
+    let app = app().await;
+    open(&app, "known", "src/parse.py");
+    sweep(&app).await;
+    let number = open(&app, "fix", "src/more.py");
+    let hook = app.forge.pull_webhook(REPO, number, "opened").unwrap();
+    app.deliver(&hook).await;
+    loop {
+        // Taken, and never heard of again; the next look finds its lease run out.
+        app.advance(TimeDelta::minutes(31));
+        match app.store.claim().await.unwrap() {
+            Some(lease) if lease.attempt + 1 == lease.max_attempts => break,
+            _ => {}
+        }
+    }
+    for _ in 0..2 {
+        app.advance(TimeDelta::minutes(31));
+        app.drain().await;
+    }
+    assert_eq!(conclusions(&app, number), ["failure"]);
+    let head = app.forge.head(REPO, number).unwrap();
+    let run = &app.forge.check_runs(REPO, &head)[0];
+    assert!(
+        run.summary.as_ref().unwrap().contains("again and again"),
+        "{run:#?}"
+    );
+    assert_eq!(app.store.queue_counts().await.unwrap().dead, 1);
+}
