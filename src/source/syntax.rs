@@ -3,11 +3,12 @@
 //! Invariant: parsing ends after a number of steps that depends on the text's length alone, and
 //! nothing here recurses, however deep the text nests.
 
+use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tree_sitter::{LogType, Node as Raw, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Language, LogType, Node as Raw, ParseOptions, ParseState, Parser, Tree};
 
 /// Callbacks of the parser (one per hundred of its steps) that any text may take, how many more for
 /// each hundred bytes, and how many in all. Well-formed source takes between one and six for each
@@ -148,11 +149,13 @@ impl<'t> Syntax<'t> {
         let mut nodes: Vec<Node<'t>> = Vec::with_capacity(tree.root_node().descendant_count());
         let mut cursor = tree.walk();
         let mut open: Vec<u32> = Vec::new();
+        let mut names = Names::new(&tree.language());
         loop {
-            let field = cursor.field_name().unwrap_or("");
+            let field = names.field(cursor.field_id(), || cursor.field_name());
             let parent = open.last().copied().unwrap_or(0);
             let here = nodes.len() as u32;
-            nodes.push(node_of(cursor.node(), field, parent));
+            let raw = cursor.node();
+            nodes.push(node_of(raw, names.kind(raw), field, parent));
             if cursor.goto_first_child() {
                 open.push(here);
                 continue;
@@ -285,10 +288,45 @@ impl<'t> Syntax<'t> {
     }
 }
 
-fn node_of<'t>(raw: Raw<'t>, field: &'t str, parent: u32) -> Node<'t> {
+/// Names by their ids: the grammar measures and checks a name each time it is asked for one.
+struct Names<'t> {
+    kinds: Vec<Option<&'t str>>,
+    fields: Vec<Option<&'t str>>,
+}
+
+impl<'t> Names<'t> {
+    fn new(language: &Language) -> Self {
+        Self {
+            kinds: vec![None; language.node_kind_count()],
+            fields: vec![None; language.field_count() + 1],
+        }
+    }
+
+    fn kind(&mut self, raw: Raw<'t>) -> &'t str {
+        // Errors have an id beyond all others.
+        match self.kinds.get_mut(usize::from(raw.kind_id())) {
+            Some(name) => name.get_or_insert_with(|| raw.kind()),
+            None => raw.kind(),
+        }
+    }
+
+    fn field(
+        &mut self,
+        id: Option<NonZero<u16>>,
+        name: impl FnOnce() -> Option<&'t str>,
+    ) -> &'t str {
+        let Some(id) = id else { return "" };
+        match self.fields.get_mut(usize::from(id.get())) {
+            Some(known) => known.get_or_insert_with(|| name().unwrap_or("")),
+            None => name().unwrap_or(""),
+        }
+    }
+}
+
+fn node_of<'t>(raw: Raw<'t>, kind: &'t str, field: &'t str, parent: u32) -> Node<'t> {
     let (start, end) = (raw.start_position(), raw.end_position());
     Node {
-        kind: raw.kind(),
+        kind,
         field,
         start: raw.start_byte() as u32,
         end: raw.end_byte() as u32,
