@@ -39,12 +39,29 @@ pub enum Received {
 }
 
 impl Store {
-    /// Stores the delivery and enqueues its tasks in one transaction. When this returns, all are on the
-    /// disk. The jobs are enqueued for a duplicate as well.
-    pub async fn receive(&self, delivery: &Delivery) -> Result<Received, StoreError> {
+    /// Stores the deliveries and enqueues their tasks in one transaction.
+    pub(super) async fn receive_all(
+        &self,
+        deliveries: &[&Delivery],
+    ) -> Result<Vec<Received>, StoreError> {
         let now = self.now_ms();
-        let first = delivery.tasks.first();
         let mut tx = self.begin().await?;
+        let mut received = Vec::with_capacity(deliveries.len());
+        for delivery in deliveries {
+            received.push(self.receive_in(&mut tx, delivery, now).await?);
+        }
+        tx.commit().await?;
+        self.wake();
+        Ok(received)
+    }
+
+    async fn receive_in(
+        &self,
+        tx: &mut Transaction<'static, Sqlite>,
+        delivery: &Delivery,
+        now: i64,
+    ) -> Result<Received, StoreError> {
+        let first = delivery.tasks.first();
         let times: i64 = sqlx::query_scalar(
             "INSERT INTO delivery
                  (id, event, action, installation, repository, pull_request, head, received_at)
@@ -69,7 +86,7 @@ impl Store {
         )
         .bind(first.and_then(Task::head).map(Sha::as_str))
         .bind(now)
-        .fetch_one(&mut *tx)
+        .fetch_one(&mut **tx)
         .await?;
         // An old delivery sent again knows nothing newer than a job that waits already.
         let (received, coalesce) = if times == 1 {
@@ -86,26 +103,23 @@ impl Store {
                 },
                 delivery: Some(delivery.id.clone()),
             };
-            self.enqueue_in(&mut tx, &payload, coalesce, now).await?;
+            self.enqueue_in(tx, &payload, coalesce, now).await?;
         }
         let first = first.and_then(|task| Some((task.repo()?, task.number()?)));
         if let (Some(key), Some(pushed)) = (first, &delivery.pushed) {
-            self.put_pusher_in(&mut tx, key, pushed).await?;
+            self.put_pusher_in(tx, key, pushed).await?;
         }
         if let Some((of, ask)) = &delivery.ask
-            && let Some(pull) = pull_of(&mut tx, of).await?
+            && let Some(pull) = pull_of(tx, of).await?
         {
             let key = (&pull.repo, pull.number);
-            self.put_ask_in(&mut tx, key, ask, now).await?;
+            self.put_ask_in(tx, key, ask, now).await?;
             let payload = JobPayload {
                 task: Task::from(&pull),
                 delivery: Some(delivery.id.clone()),
             };
-            self.enqueue_in(&mut tx, &payload, Coalesce::Keep, now)
-                .await?;
+            self.enqueue_in(tx, &payload, Coalesce::Keep, now).await?;
         }
-        tx.commit().await?;
-        self.wake();
         Ok(received)
     }
 }

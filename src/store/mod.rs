@@ -11,6 +11,7 @@ mod cache;
 mod clock;
 mod deliveries;
 mod heads;
+mod inbox;
 mod installed;
 mod levels;
 mod pages;
@@ -68,6 +69,9 @@ pub enum StoreError {
     },
     #[error("database: {0}")]
     Database(#[from] sqlx::Error),
+    /// That of a transaction that several callers shared.
+    #[error("{0}")]
+    Shared(Arc<StoreError>),
 }
 
 /// A handle on the database; cheap to clone.
@@ -82,6 +86,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     queue: QueueSettings,
     enqueued: Notify,
+    inbox: inbox::Inbox,
 }
 
 impl Store {
@@ -123,6 +128,7 @@ impl Store {
                 clock,
                 queue,
                 enqueued: Notify::new(),
+                inbox: inbox::Inbox::default(),
             }),
         })
     }

@@ -430,6 +430,56 @@ async fn a_payload_of_another_version_does_not_stop_the_queue() {
     assert_eq!(bench.store.queue_counts().await.unwrap().dead, 1);
 }
 
+/// Deliveries that wait while another process writes. The first of them is the one that would store all;
+/// `broken_off` aborts it.
+async fn deliveries_behind_a_writer(broken_off: bool) {
+    use sqlx::Connection as _;
+    let bench = Bench::new().await;
+    let mut writer = sqlx::SqliteConnection::connect(&bench.url).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut writer)
+        .await
+        .unwrap();
+    let mut waiting = Vec::new();
+    for number in 1..=20_u64 {
+        let store = bench.store.clone();
+        let delivery = delivery(&format!("d{number}"), number % 5 + 1, 'a');
+        waiting.push(tokio::spawn(async move { store.receive(&delivery).await }));
+        tokio::task::yield_now().await;
+    }
+    if broken_off {
+        waiting[0].abort();
+    }
+    sqlx::query("COMMIT").execute(&mut writer).await.unwrap();
+    for (at, receive) in waiting.into_iter().enumerate() {
+        match soon("an answer", receive).await {
+            Ok(received) => assert_eq!(received.unwrap(), Received::New, "{at}"),
+            Err(error) => assert!(
+                error.is_cancelled() && broken_off && at == 0,
+                "{at}: {error}"
+            ),
+        }
+    }
+    let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM delivery WHERE id <> 'd1'")
+        .fetch_one(&mut writer)
+        .await
+        .unwrap();
+    assert_eq!(stored, 19);
+    assert_eq!(bench.store.queue_counts().await.unwrap().queued, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deliveries_that_come_together_are_all_stored() {
+    deliveries_behind_a_writer(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_is_broken_off_takes_no_other_with_it() {
+    for _ in 0..20 {
+        deliveries_behind_a_writer(true).await;
+    }
+}
+
 async fn raw(url: &str, sql: &'static str) {
     use sqlx::Connection as _;
     let mut connection = sqlx::SqliteConnection::connect(url).await.unwrap();
