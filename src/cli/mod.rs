@@ -19,10 +19,14 @@ mod progress;
 mod rotate;
 mod schema;
 mod serve;
+mod settings;
+mod setup;
+mod signals;
 mod verdict;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
 /// An exit code, or why the command could not do its work.
@@ -76,6 +80,7 @@ enum Command {
     Ledger(ledger::Args),
     Schema(schema::Args),
     Demo(demo::Args),
+    Setup(setup::Args),
     Serve(serve::Args),
     Completions(completions::Args),
 }
@@ -92,10 +97,19 @@ impl Command {
             Self::Ledger(args) => ledger::run(args),
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
+            Self::Setup(args) => setup::run(args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => completions::run(args),
         }
     }
+}
+
+/// What commands that talk to others run on.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")
 }
 
 /// Parses the arguments and runs the command (interfaces section 1).

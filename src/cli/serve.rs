@@ -1,22 +1,25 @@
 //! `frostline serve`: the App, until SIGTERM or SIGINT.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::Outcome;
 use super::rotate::{self, Load, Print, Rotation};
-use crate::config::server::{Flags, LogFormat, ServerConfig};
+use super::settings::Settings;
+use super::setup::{self, Asked};
+use super::signals::Signals;
+use crate::config::server::{LogFormat, ServerConfig};
+use crate::config::setup::SetupConfig;
 use crate::forge::github::{App, AppSettings};
 use crate::metrics::Metrics;
 use crate::publish::links::Links;
-use crate::server::{self, ServeParts};
+use crate::server::{self, Registered, ServeParts};
 use crate::store::{QueueSettings, Store, SystemClock};
 use crate::work::{Jobs, RunnerSettings};
 
@@ -28,7 +31,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// Reads frostline.toml of the current folder, or the file named by `--config`; then the environment
 /// (`FROSTLINE_` and the key in upper case, a dot as two underscores); then these flags, which win. Secrets
 /// are read from files or the environment only; their files are read again when they change, and at SIGHUP.
-/// Logs go to standard error; `RUST_LOG` filters them.
+/// Without an App, but with a `public_url`, it prints an address, good once, that registers one. Logs go to
+/// standard error; `RUST_LOG` filters them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:
@@ -38,102 +42,42 @@ Exit status:
 Examples:
   frostline serve --config /etc/frostline/frostline.toml")]
 pub struct Args {
-    /// The configuration file [default: frostline.toml, if there is one]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-
-    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    bind: Option<String>,
-
-    /// Where this server is reached from outside
-    #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
-
-    /// The database [default: sqlite://frostline.db]
-    #[arg(long, value_name = "URL")]
-    database_url: Option<String>,
-
-    /// The App's numeric id
-    #[arg(long, value_name = "ID")]
-    github_app_id: Option<String>,
-
-    /// The file of the App's private key (PEM)
-    #[arg(long, value_name = "FILE")]
-    github_private_key_file: Option<String>,
-
-    /// The file of the webhook's secrets, one a line
-    #[arg(long, value_name = "FILE")]
-    github_webhook_secret_file: Option<String>,
-
-    /// The forge's API [default: https://api.github.com]
-    #[arg(long, value_name = "URL")]
-    github_api_url: Option<String>,
-
-    /// How log lines look: text or json [default: text]
-    #[arg(long, value_name = "FORMAT")]
-    log_format: Option<String>,
-
-    /// Where /metrics listens apart from the rest [default: with the rest]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    metrics_bind: Option<String>,
-
-    /// Pull requests evaluated at once, 1 to 64 [default: 4]
-    #[arg(long, value_name = "N")]
-    queue_concurrency: Option<String>,
-}
-
-impl Args {
-    fn flags(self) -> (Option<PathBuf>, Flags) {
-        let flags = [
-            ("bind", "bind", self.bind),
-            ("public-url", "public_url", self.public_url),
-            ("database-url", "database_url", self.database_url),
-            ("github-app-id", "github.app_id", self.github_app_id),
-            (
-                "github-private-key-file",
-                "github.private_key_file",
-                self.github_private_key_file,
-            ),
-            (
-                "github-webhook-secret-file",
-                "github.webhook_secret_file",
-                self.github_webhook_secret_file,
-            ),
-            ("github-api-url", "github.api_url", self.github_api_url),
-            ("log-format", "log.format", self.log_format),
-            ("metrics-bind", "metrics.bind", self.metrics_bind),
-            (
-                "queue-concurrency",
-                "queue.concurrency",
-                self.queue_concurrency,
-            ),
-        ];
-        let given = flags
-            .into_iter()
-            .filter_map(|(flag, key, value)| Some((flag, key, value?)))
-            .collect();
-        (self.config, given)
-    }
+    #[command(flatten)]
+    settings: Settings,
 }
 
 pub fn run(args: Args) -> Outcome {
-    let (file, flags) = args.flags();
+    let (file, flags) = args.settings.split();
+    let runtime = super::runtime()?;
+    if let Some(config) = SetupConfig::unconfigured(file.as_deref(), flags.clone())? {
+        log_to_stderr(config.log_format);
+        if runtime.block_on(set_up(config))?.is_none() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     let load = move || ServerConfig::load(file.as_deref(), flags.clone());
     let config = load()?;
     log_to_stderr(config.log_format);
     let load: Load = Arc::new(move || load().map(|config| config.github));
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("the runtime could not be started")?
-        .block_on(serve(config, load))
+    runtime.block_on(serve(config, load))
+}
+
+/// Offers the pages that register an App.
+async fn set_up(config: SetupConfig) -> anyhow::Result<Option<Registered>> {
+    let asked = Asked {
+        bind: config.bind,
+        here: Some(config.public_url.clone()),
+        name: "Frostline".to_owned(),
+        organization: None,
+    };
+    setup::register(config, asked).await
 }
 
 fn log_to_stderr(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     // It fails only if one was set before: then that one logs.
     let _ = match format {
@@ -219,26 +163,4 @@ async fn start(config: ServerConfig, load: Load) -> anyhow::Result<(server::App,
         trouble: None,
     };
     Ok((app, rotation))
-}
-
-/// SIGTERM and SIGINT.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
 }

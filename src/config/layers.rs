@@ -17,6 +17,7 @@ pub(super) const KEYS: &[&str] = &[
     "github.allow_http_loopback",
     "github.api_url",
     "github.app_id",
+    "github.credentials_file",
     "github.private_key_env",
     "github.private_key_file",
     "github.webhook_secret_env",

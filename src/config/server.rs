@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use url::Url;
 
+use super::credentials::{Credentials, DEFAULT_CREDENTIALS};
 pub use super::layers::ConfigError;
 use super::layers::{ENV_PREFIX, Layers, Setting, variable};
 
@@ -51,6 +52,8 @@ pub struct GithubConfig {
     pub api_url: Url,
     /// `api_url` may be plain http to this machine.
     pub allow_http_loopback: bool,
+    /// The files that key and secrets were read from.
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Everything `serve` needs.
@@ -77,27 +80,8 @@ impl ServerConfig {
     ///
     /// `file`: the named file, which must exist; or `None` for [`DEFAULT_FILE`] if there is one.
     pub fn load(file: Option<&Path>, flags: Flags) -> Result<Self, ConfigError> {
-        let mut env = BTreeMap::new();
-        for (name, value) in std::env::vars_os() {
-            let (name, value) = (name.into_string(), value.into_string());
-            match (name, value) {
-                (Ok(name), Ok(value)) => {
-                    env.insert(name, value);
-                }
-                (Ok(name), Err(_)) if name.starts_with(ENV_PREFIX) => {
-                    return Err(ConfigError::new(
-                        format!("environment variable {name}"),
-                        "the value is not UTF-8",
-                    ));
-                }
-                _ => {}
-            }
-        }
-        let default = Path::new(DEFAULT_FILE);
-        match file {
-            Some(file) => Self::from_layers(Some(file), &env, flags),
-            None => Self::from_layers(default.exists().then_some(default), &env, flags),
-        }
+        let (layers, env) = load_layers(file, flags)?;
+        Self::of(&layers, &env)
     }
 
     /// [`ServerConfig::load`] with the environment as an argument.
@@ -106,29 +90,72 @@ impl ServerConfig {
         env: &BTreeMap<String, String>,
         flags: Flags,
     ) -> Result<Self, ConfigError> {
-        let mut layers = Layers::default();
-        if let Some(file) = file {
-            let text = read(file, &file.display().to_string())?;
-            layers.add_file(file, &text)?;
-        }
-        layers.add_env(env)?;
-        for (flag, key, value) in flags {
-            layers.add_flag(flag, key, value)?;
-        }
+        Self::of(&lay(file, env, flags)?, env)
+    }
+
+    fn of(layers: &Layers, env: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         Ok(Self {
-            bind: bind(&layers)?,
-            public_url: public_url(&layers)?,
-            database_url: database_url(&layers)?,
-            github: github(&layers, env)?,
-            log_format: log_format(&layers)?,
-            metrics_bind: metrics_bind(&layers)?,
-            concurrency: concurrency(&layers)?,
-            lease: lease(&layers)?,
+            bind: bind(layers)?,
+            public_url: public_url(layers)?,
+            database_url: database_url(layers)?,
+            github: github(layers, env)?,
+            log_format: log_format(layers)?,
+            metrics_bind: metrics_bind(layers)?,
+            concurrency: concurrency(layers)?,
+            lease: lease(layers)?,
         })
     }
 }
 
-fn bind(layers: &Layers) -> Result<SocketAddr, ConfigError> {
+/// The layers of [`ServerConfig::load`], and the environment.
+pub(super) fn load_layers(
+    file: Option<&Path>,
+    flags: Flags,
+) -> Result<(Layers, BTreeMap<String, String>), ConfigError> {
+    let env = environment()?;
+    let default = Path::new(DEFAULT_FILE);
+    let file = file.or_else(|| default.exists().then_some(default));
+    Ok((lay(file, &env, flags)?, env))
+}
+
+fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut env = BTreeMap::new();
+    for (name, value) in std::env::vars_os() {
+        let (name, value) = (name.into_string(), value.into_string());
+        match (name, value) {
+            (Ok(name), Ok(value)) => {
+                env.insert(name, value);
+            }
+            (Ok(name), Err(_)) if name.starts_with(ENV_PREFIX) => {
+                return Err(ConfigError::new(
+                    format!("environment variable {name}"),
+                    "the value is not UTF-8",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(env)
+}
+
+fn lay(
+    file: Option<&Path>,
+    env: &BTreeMap<String, String>,
+    flags: Flags,
+) -> Result<Layers, ConfigError> {
+    let mut layers = Layers::default();
+    if let Some(file) = file {
+        let text = read(file, &file.display().to_string())?;
+        layers.add_file(file, &text)?;
+    }
+    layers.add_env(env)?;
+    for (flag, key, value) in flags {
+        layers.add_flag(flag, key, value)?;
+    }
+    Ok(layers)
+}
+
+pub(super) fn bind(layers: &Layers) -> Result<SocketAddr, ConfigError> {
     layers.get("bind").map_or_else(
         || Ok(SocketAddr::from(([127, 0, 0, 1], 8080))),
         |setting| address(setting, "127.0.0.1:8080"),
@@ -150,7 +177,7 @@ fn address(setting: &Setting, example: &str) -> Result<SocketAddr, ConfigError> 
     })
 }
 
-fn public_url(layers: &Layers) -> Result<Option<Url>, ConfigError> {
+pub(super) fn public_url(layers: &Layers) -> Result<Option<Url>, ConfigError> {
     layers
         .get("public_url")
         .map(|setting| http_url(setting, "https://frostline.example.com"))
@@ -186,7 +213,7 @@ fn database_url(layers: &Layers) -> Result<String, ConfigError> {
     Ok(url.to_owned())
 }
 
-fn log_format(layers: &Layers) -> Result<LogFormat, ConfigError> {
+pub(super) fn log_format(layers: &Layers) -> Result<LogFormat, ConfigError> {
     layers
         .get("log.format")
         .map_or(Ok(LogFormat::Text), |setting| match setting.text()? {
@@ -217,61 +244,141 @@ fn lease(layers: &Layers) -> Result<Duration, ConfigError> {
 }
 
 fn github(layers: &Layers, env: &BTreeMap<String, String>) -> Result<GithubConfig, ConfigError> {
-    let app_id = layers
-        .get("github.app_id")
-        .ok_or_else(|| missing("github.app_id", "the App's numeric id"))?;
-    let private_key = secret_text(
-        layers,
-        env,
-        ("github.private_key_file", "github.private_key_env"),
-        "the App's private key",
-    )?;
-    if !private_key.1.contains("-----BEGIN") {
-        return Err(private_key.0.error(
+    let mut files = Vec::new();
+    let registered = registered(layers, &mut files)?;
+    let (app_id, registered) = match (layers.get("github.app_id"), registered) {
+        // What the file says of another App counts for nothing.
+        (Some(setting), registered) => {
+            let id = setting.number()?;
+            (id, registered.filter(|app| app.app_id == id))
+        }
+        (None, Some(app)) => (app.app_id, Some(app)),
+        (None, None) => {
+            let what = "the App's numeric id (register one with `frostline setup`)";
+            return Err(missing("github.app_id", what));
+        }
+    };
+    let (of_file, secrets_of_file, api_of_file) = match registered {
+        Some(app) => (
+            Some(app.private_key),
+            app.webhook_secrets,
+            Some(app.api_url),
+        ),
+        None => (None, Vec::new(), None),
+    };
+    let allow_http_loopback = allow_http_loopback(layers)?;
+    Ok(GithubConfig {
+        app_id,
+        private_key: private_key(layers, env, of_file, &mut files)?,
+        webhook_secrets: webhook_secrets(layers, env, secrets_of_file, &mut files)?,
+        api_url: api_url(layers, api_of_file, allow_http_loopback)?,
+        allow_http_loopback,
+        secret_files: files,
+    })
+}
+
+/// The file that registering an App writes.
+pub(super) fn credentials_file(layers: &Layers) -> Result<PathBuf, ConfigError> {
+    layers
+        .get("github.credentials_file")
+        .map_or_else(|| Ok(PathBuf::from(DEFAULT_CREDENTIALS)), Setting::path)
+}
+
+/// The App of that file, if it was named or there is one.
+fn registered(
+    layers: &Layers,
+    files: &mut Vec<PathBuf>,
+) -> Result<Option<Credentials>, ConfigError> {
+    let path = credentials_file(layers)?;
+    let place = match layers.get("github.credentials_file") {
+        Some(setting) => setting.place.to_string(),
+        None if path.exists() => path.display().to_string(),
+        None => return Ok(None),
+    };
+    let text = read(&path, &place)?;
+    let app = Credentials::parse(&text, &path.display().to_string())?;
+    files.push(path);
+    Ok(Some(app))
+}
+
+fn private_key(
+    layers: &Layers,
+    env: &BTreeMap<String, String>,
+    registered: Option<Secret>,
+    files: &mut Vec<PathBuf>,
+) -> Result<Secret, ConfigError> {
+    let keys = ("github.private_key_file", "github.private_key_env");
+    if let Some(key) = registered.filter(|_| !is_set(layers, keys)) {
+        return Ok(key);
+    }
+    let (setting, text) = secret_text(layers, env, keys, "the App's private key", files)?;
+    if !text.contains("-----BEGIN") {
+        return Err(setting.error(
             "this is no private key; expected the PEM file that the forge made, which begins with -----BEGIN",
         ));
     }
-    let (setting, secrets) = secret_text(
-        layers,
-        env,
-        ("github.webhook_secret_file", "github.webhook_secret_env"),
-        "the webhook's secret",
-    )?;
-    let webhook_secrets: Vec<Secret> = secrets
+    Ok(Secret(text))
+}
+
+fn webhook_secrets(
+    layers: &Layers,
+    env: &BTreeMap<String, String>,
+    registered: Vec<Secret>,
+    files: &mut Vec<PathBuf>,
+) -> Result<Vec<Secret>, ConfigError> {
+    let keys = ("github.webhook_secret_file", "github.webhook_secret_env");
+    if !registered.is_empty() && !is_set(layers, keys) {
+        return Ok(registered);
+    }
+    let (setting, text) = secret_text(layers, env, keys, "the webhook's secret", files)?;
+    let secrets: Vec<Secret> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .map(Secret::new)
         .collect();
-    if webhook_secrets.is_empty() {
+    if secrets.is_empty() {
         return Err(setting.error("it holds no secret; write one a line"));
     }
-    let allow_http_loopback = layers
-        .get("github.allow_http_loopback")
-        .map_or(Ok(false), Setting::truth)?;
-    Ok(GithubConfig {
-        app_id: app_id.number()?,
-        private_key: Secret(private_key.1),
-        webhook_secrets,
-        api_url: api_url(layers, allow_http_loopback)?,
-        allow_http_loopback,
-    })
+    Ok(secrets)
 }
 
-fn api_url(layers: &Layers, allow_http: bool) -> Result<Url, ConfigError> {
-    let Some(setting) = layers.get("github.api_url") else {
-        return Url::parse("https://api.github.com")
-            .map_err(|error| ConfigError::new("github.api_url", error.to_string()));
+fn is_set(layers: &Layers, (file, env): (&'static str, &'static str)) -> bool {
+    layers.get(file).is_some() || layers.get(env).is_some()
+}
+
+pub(super) fn allow_http_loopback(layers: &Layers) -> Result<bool, ConfigError> {
+    layers
+        .get("github.allow_http_loopback")
+        .map_or(Ok(false), Setting::truth)
+}
+
+/// `registered` is what the file of credentials says.
+pub(super) fn api_url(
+    layers: &Layers,
+    registered: Option<Url>,
+    allow_http: bool,
+) -> Result<Url, ConfigError> {
+    let (url, place) = match (layers.get("github.api_url"), registered) {
+        (Some(setting), _) => (
+            http_url(setting, "https://api.github.com or https://HOST/api/v3")?,
+            setting.place.to_string(),
+        ),
+        (None, Some(url)) => (url, "api_url of the credentials".to_owned()),
+        (None, None) => {
+            return Url::parse("https://api.github.com")
+                .map_err(|error| ConfigError::new("github.api_url", error.to_string()));
+        }
     };
-    let url = http_url(setting, "https://api.github.com or https://HOST/api/v3")?;
     let loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
         Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
         None => false,
     };
-    if url.scheme() == "http" && !(allow_http && loopback) {
-        return Err(setting.error(
+    if url.scheme() != "https" && !(url.scheme() == "http" && allow_http && loopback) {
+        return Err(ConfigError::new(
+            place,
             "plain http would send tokens in the clear; write https (`github.allow_http_loopback = true` \
              permits http to this machine, for tests)",
         ));
@@ -279,7 +386,7 @@ fn api_url(layers: &Layers, allow_http: bool) -> Result<Url, ConfigError> {
     Ok(url)
 }
 
-fn missing(key: &str, what: &str) -> ConfigError {
+pub(super) fn missing(key: &str, what: &str) -> ConfigError {
     ConfigError::new(
         format!("`{key}`"),
         format!(
@@ -295,9 +402,12 @@ fn secret_text<'a>(
     env: &BTreeMap<String, String>,
     (file_key, env_key): (&'static str, &'static str),
     what: &str,
+    files: &mut Vec<PathBuf>,
 ) -> Result<(&'a Setting, String), ConfigError> {
     if let Some(setting) = layers.get(file_key) {
-        let text = read(&setting.path()?, &setting.place.to_string())?;
+        let path = setting.path()?;
+        let text = read(&path, &setting.place.to_string())?;
+        files.push(path);
         return Ok((setting, text));
     }
     let setting = layers.get(env_key).ok_or_else(|| missing(file_key, what))?;

@@ -38,10 +38,14 @@ impl HttpServer {
 
     async fn bind_routes(
         address: SocketAddr,
-        router: Router,
+        routes: Router,
         limits: Limits,
     ) -> std::io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        Self::on(TcpListener::bind(address).await?, routes, limits)
+    }
+
+    /// Serves any routes on a listener.
+    pub fn on(listener: TcpListener, router: Router, limits: Limits) -> std::io::Result<Self> {
         Ok(Self {
             address: listener.local_addr()?,
             listener,

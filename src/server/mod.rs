@@ -11,6 +11,7 @@ mod listen;
 mod metrics;
 mod pages;
 mod places;
+mod setup;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ use crate::work::Pulse;
 pub use app::{App, ServeParts};
 pub use body::BODY_LIMIT;
 pub use listen::HttpServer;
+pub use setup::{Registered, Setup, SetupParts, Wanted, wanted};
 
 /// What a client may take.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -581,6 +581,7 @@ fn every_command_explains_itself() {
         "lock verify",
         "schema",
         "serve",
+        "setup",
     ] {
         let mut args: Vec<&str> = command.split(' ').collect();
         args.push("--help");

@@ -35,6 +35,7 @@ mod resources;
 mod running;
 mod serve;
 mod server;
+mod setup;
 mod support;
 mod sweep;
 mod webhook;

@@ -359,6 +359,8 @@ fn the_example_configuration_holds_only_settings_that_exist() {
         .flat_map(|line| [line, "\n"])
         .collect();
     assert_ne!(all, example);
+    let app = "app_id = 1\napi_url = 'https://api.github.com'\nprivate_key = 'x'\nwebhook_secrets = ['s']\n";
+    folder.write("frostline-app.toml", app);
     folder.write("frostline.toml", &all);
     assert!(folder.load(&[], &[]).is_ok(), "{}", folder.refusal(&[]));
 

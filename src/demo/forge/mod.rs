@@ -82,9 +82,11 @@ impl Forge {
             Place::Enterprise => "/api/v3",
         };
         let url = format!("http://{}{path}", listener.local_addr()?);
+        let webhook_secret = hex::encode(rand::random::<[u8; 20]>());
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(url.clone(), APP_ID, APP_SLUG)),
             key,
+            webhook_secret: webhook_secret.clone(),
             faults: Mutex::default(),
             requests: Mutex::default(),
             problems: Mutex::default(),
@@ -98,7 +100,7 @@ impl Forge {
         Ok(Self {
             shared,
             url,
-            webhook_secret: hex::encode(rand::random::<[u8; 20]>()),
+            webhook_secret,
             server,
             folder: tempfile::Builder::new()
                 .prefix("frostline-forge-")

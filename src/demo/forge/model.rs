@@ -205,6 +205,17 @@ impl Default for Limits {
     }
 }
 
+/// An App that somebody is registering.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    pub manifest: serde_json::Value,
+    /// The organisation that will own it; `None`: the person.
+    pub organization: Option<String>,
+    pub state: String,
+    /// What buys the App, once.
+    pub code: Option<String>,
+}
+
 /// Everything behind the lock.
 pub struct State {
     pub base_url: String,
@@ -219,6 +230,7 @@ pub struct State {
     pub deliveries: Vec<Delivery>,
     /// Webhooks that are to be delivered again.
     pub redeliveries: Vec<Webhook>,
+    pub registrations: BTreeMap<u64, Registration>,
     pub limits: Limits,
     pub rate_used: u32,
     pub rate_reset: DateTime<Utc>,
@@ -239,6 +251,7 @@ impl State {
             repos: BTreeMap::new(),
             deliveries: Vec::new(),
             redeliveries: Vec::new(),
+            registrations: BTreeMap::new(),
             limits: Limits::default(),
             rate_used: 0,
             rate_reset: DateTime::UNIX_EPOCH,

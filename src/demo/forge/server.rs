@@ -38,6 +38,7 @@ pub enum Place {
 pub struct Shared {
     pub state: Mutex<State>,
     pub key: AppKey,
+    pub webhook_secret: String,
     pub faults: Mutex<Vec<Fault>>,
     pub requests: Mutex<Vec<Recorded>>,
     /// What no client may do and the forge may not suffer: unknown routes, failures of its own.
@@ -66,6 +67,7 @@ pub fn router(shared: Arc<Shared>, place: Place) -> Router {
             .nest("/api", routes::graphql()),
     };
     routes
+        .merge(routes::pages())
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(middleware::from_fn_with_state(shared.clone(), gate))
@@ -123,10 +125,15 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
         }
         return Ok(response);
     }
-    let caller = Caller::of(&parts.headers, &shared.state(), &shared.key);
+    let caller = match routes::registration::is_open(parts.uri.path()) {
+        true => Ok(None),
+        false => Caller::of(&parts.headers, &shared.state(), &shared.key).map(Some),
+    };
     let response = match caller {
         Ok(caller) => {
-            parts.extensions.insert(caller);
+            if let Some(caller) = caller {
+                parts.extensions.insert(caller);
+            }
             next.run(Request::from_parts(parts, Body::from(body))).await
         }
         Err(refusal) => refusal.into_response(),

@@ -76,6 +76,23 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
+/// The path of the API below its host, if the URL may be used.
+pub(super) fn checked_root(url: &Url, allow_http_loopback: bool) -> Result<String, SettingsError> {
+    let secure = url.scheme() == "https"
+        || (url.scheme() == "http" && allow_http_loopback && is_loopback(url));
+    if !secure {
+        return Err(SettingsError::Insecure(url.clone()));
+    }
+    let plain = url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if !plain || url.host().is_none() {
+        return Err(SettingsError::Shape(url.clone()));
+    }
+    Ok(url.path().trim_end_matches('/').to_owned())
+}
+
 impl App {
     /// Must be called inside a tokio runtime.
     pub fn new(settings: AppSettings) -> Result<Self, SettingsError> {
@@ -98,19 +115,7 @@ impl App {
         metrics: Metrics,
     ) -> Result<Self, SettingsError> {
         let url = settings.api_url;
-        let secure = url.scheme() == "https"
-            || (url.scheme() == "http" && settings.allow_http_loopback && is_loopback(&url));
-        if !secure {
-            return Err(SettingsError::Insecure(url));
-        }
-        let plain = url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none();
-        if !plain || url.host().is_none() {
-            return Err(SettingsError::Shape(url));
-        }
-        let api_path = url.path().trim_end_matches('/').to_owned();
+        let api_path = checked_root(&url, settings.allow_http_loopback)?;
         let graphql_path = format!(
             "{}/graphql",
             api_path.strip_suffix("/v3").unwrap_or(&api_path)

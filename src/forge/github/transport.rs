@@ -193,10 +193,10 @@ pub(super) async fn send(
     transport: &Transport,
     call: &Call,
     path: &str,
-    authorization: HeaderValue,
+    authorization: impl Into<Option<HeaderValue>>,
 ) -> Exchange {
     let started = Instant::now();
-    let exchange = send_once(transport, call, path, authorization).await;
+    let exchange = send_once(transport, call, path, authorization.into()).await;
     let metrics = &transport.metrics;
     let result = exchange.0.as_ref().map_or_else(ForgeError::name, |_| "ok");
     metrics.forge_request(result, started.elapsed());
@@ -210,14 +210,16 @@ async fn send_once(
     transport: &Transport,
     call: &Call,
     path: &str,
-    mut authorization: HeaderValue,
+    authorization: Option<HeaderValue>,
 ) -> Exchange {
-    authorization.set_sensitive(true);
     let mut builder = http::Request::builder()
         .method(call.method.clone())
         .uri(path)
-        .header(header::ACCEPT, call.accept)
-        .header(header::AUTHORIZATION, authorization);
+        .header(header::ACCEPT, call.accept);
+    if let Some(mut authorization) = authorization {
+        authorization.set_sensitive(true);
+        builder = builder.header(header::AUTHORIZATION, authorization);
+    }
     if let Some(tag) = &call.unless {
         builder = builder.header(header::IF_NONE_MATCH, tag);
     }

@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod app;
+pub mod browser;
 pub mod logs;
 pub mod openapi;
 pub mod repo;

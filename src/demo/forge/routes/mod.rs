@@ -10,6 +10,7 @@ mod hooks;
 mod people;
 mod pulls;
 mod query;
+pub mod registration;
 
 use std::sync::Arc;
 
@@ -47,7 +48,22 @@ pub fn all() -> Router<Arc<Shared>> {
             post(hooks::redeliver),
         )
         .route("/installation/repositories", get(hooks::repositories))
+        .route(
+            "/app-manifests/{code}/conversions",
+            post(registration::convert),
+        )
         .nest("/repos/{owner}/{repo}", repository())
+}
+
+/// What people see in their browsers.
+pub fn pages() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/settings/apps/new", post(registration::personal))
+        .route("/settings/apps/{id}/confirm", post(registration::confirm))
+        .route(
+            "/organizations/{org}/settings/apps/new",
+            post(registration::organization),
+        )
 }
 
 pub fn graphql() -> Router<Arc<Shared>> {
