@@ -24,4 +24,6 @@ pub enum Command {
     Recheck,
     /// With a reason.
     Accept(Option<String>),
+    /// With a reason.
+    Human(Option<String>),
 }

@@ -101,12 +101,22 @@ pub static ACCEPT: Row = Row {
     build: |rest| Some(Command::Accept(reason(rest))),
 };
 
+pub static HUMAN: Row = Row {
+    name: "human",
+    arguments: "[reason]",
+    who: Who::Maintainer,
+    own_barred: false,
+    bound: true,
+    help: "lifts the evidence that this pull request is an agent's, until there is new evidence",
+    build: |rest| Some(Command::Human(reason(rest))),
+};
+
 fn reason(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// Every command, in the order in which help lists them.
-pub static COMMANDS: [&Row; 5] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT];
+pub static COMMANDS: [&Row; 6] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN];
 
 impl Command {
     /// What the table says of it.
@@ -117,6 +127,7 @@ impl Command {
             Self::Explain(_) => &EXPLAIN,
             Self::Recheck => &RECHECK,
             Self::Accept(_) => &ACCEPT,
+            Self::Human(_) => &HUMAN,
         }
     }
 }

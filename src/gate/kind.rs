@@ -5,6 +5,8 @@
 
 mod table;
 
+use std::collections::BTreeSet;
+
 use crate::config::repo::Agents;
 use crate::model::{Author, AuthorKind, Sha};
 
@@ -46,6 +48,8 @@ pub struct PullFacts {
     pub commits: Vec<CommitFacts>,
     /// Every commit of the pull request is in `commits`.
     pub all_commits: bool,
+    /// What a maintainer has lifted, as [`liftable`] names it.
+    pub lifted: BTreeSet<String>,
 }
 
 /// How much a piece of evidence proves. Ordered: a greater one is stronger.
@@ -73,6 +77,9 @@ impl Strength {
 }
 
 type Evidence = (Strength, String);
+
+/// Nobody can say what these would show.
+const MORE_COMMITS: &str = "it has more commits than are looked at";
 
 /// Decides the kind of a pull request.
 pub fn recognise(facts: &PullFacts, config: &Agents) -> Author {
@@ -153,14 +160,15 @@ fn evidence(facts: &PullFacts, config: &Agents) -> Vec<Evidence> {
             ));
         }
     }
-    for commit in &facts.commits {
+    let is_lifted = |commit: &&CommitFacts| {
+        let sha = commit.sha.as_ref();
+        sha.is_some_and(|sha| facts.lifted.contains(sha.as_str()))
+    };
+    for commit in facts.commits.iter().filter(|commit| !is_lifted(commit)) {
         commit_evidence(commit, config, &mut found);
     }
     if !facts.all_commits {
-        found.push((
-            Strength::Hint,
-            "it has more commits than are looked at".to_owned(),
-        ));
+        found.push((Strength::Hint, MORE_COMMITS.to_owned()));
     }
     labels_and_branch(facts, config, &mut found);
     let body = facts.body.to_ascii_lowercase();
@@ -172,7 +180,32 @@ fn evidence(facts: &PullFacts, config: &Agents) -> Vec<Evidence> {
             ));
         }
     }
+    found.retain(|(_, text)| !facts.lifted.contains(text));
     found
+}
+
+/// Names of the evidence that there is: the text of each piece, but for commits their ids, so that a later
+/// commit of the same agent is evidence again.
+pub fn liftable(facts: &PullFacts, config: &Agents) -> BTreeSet<String> {
+    let without = PullFacts {
+        commits: Vec::new(),
+        ..facts.clone()
+    };
+    let texts = evidence(&without, config).into_iter().map(|(_, text)| text);
+    let mut names: BTreeSet<String> = texts.filter(|text| text != MORE_COMMITS).collect();
+    for commit in &facts.commits {
+        let mut found = Vec::new();
+        commit_evidence(commit, config, &mut found);
+        if let (false, Some(sha)) = (found.is_empty(), &commit.sha) {
+            names.insert(sha.as_str().to_owned());
+        }
+    }
+    names
+}
+
+/// The evidence that a pull request is a person's after all.
+pub fn lifted_by(login: &str) -> String {
+    format!("{login} lifted the evidence that it is an agent's")
 }
 
 fn labels_and_branch(facts: &PullFacts, config: &Agents, found: &mut Vec<Evidence>) {

@@ -102,52 +102,6 @@ impl Store {
         Ok(())
     }
 
-    /// Evidence that this pull request, or any with this head, is an agent's; the oldest.
-    pub async fn agent_evidence(
-        &self,
-        repo: &RepoName,
-        pull: PrNumber,
-        head: &Sha,
-    ) -> Result<Option<(PrNumber, String)>, StoreError> {
-        let row = sqlx::query(
-            "SELECT pull, evidence FROM agent_evidence
-             WHERE repository = ?1 AND (pull = ?2 OR head = ?3) ORDER BY seen_at, pull LIMIT 1",
-        )
-        .bind(repo_key(repo))
-        .bind(pull.0.cast_signed())
-        .bind(head.as_str())
-        .fetch_optional(self.reader())
-        .await?;
-        row.map(|row| {
-            let pull: i64 = row.try_get("pull")?;
-            Ok((PrNumber(pull.cast_unsigned()), row.try_get("evidence")?))
-        })
-        .transpose()
-    }
-
-    pub async fn put_agent_evidence(
-        &self,
-        repo: &RepoName,
-        pull: PrNumber,
-        head: &Sha,
-        evidence: &str,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.begin().await?;
-        sqlx::query(
-            "INSERT INTO agent_evidence (repository, pull, head, evidence, seen_at)
-             VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-        )
-        .bind(repo_key(repo))
-        .bind(pull.0.cast_signed())
-        .bind(head.as_str())
-        .bind(evidence)
-        .bind(self.now_ms())
-        .execute(&mut *tx)
-        .await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
     /// The open evaluation of `key`, made if there is none. `id` is the new one's.
     pub async fn open_evaluation(
         &self,

@@ -1,10 +1,12 @@
 //! Commands that are about what was shown when they were given: they wait for the decision, and are carried
 //! out only while that is still what they were about.
 
+use std::collections::BTreeSet;
+
 use crate::command::{self, Actor, Authorized, Command, Ties};
 use crate::config::repo::RepoConfig;
 use crate::gate::review::is_agent;
-use crate::model::{Decision, Person, Reviews, Verdict};
+use crate::model::{AuthorKind, Decision, Person, Reviews, Verdict};
 use crate::render::{headline, told};
 use crate::store::{Acceptance, Ask, AskResult, AskedOn, RunKey};
 
@@ -19,15 +21,25 @@ pub(super) struct Judged<'a> {
     /// Where a person has to approve.
     pub reviews: Option<&'a Reviews>,
     pub config: &'a RepoConfig,
+    /// Names of what speaks for an agent.
+    pub evidence: &'a BTreeSet<String>,
+}
+
+/// What was carried out, of which the decision does not know yet.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    pub accepted: bool,
+    /// Who lifted the evidence of an agent.
+    pub lifted: Option<String>,
 }
 
 const MOVED: &str = "the head, the base branch or the decision is not what was shown when this was written; \
                      look at the check as it is now, and repeat the command";
 
 impl Commands<'_> {
-    /// Carries out what waited for a decision. True when it has to be decided again.
-    pub async fn on_decision(&self, judged: &Judged<'_>) -> Result<bool, Stop> {
-        let mut changed = false;
+    /// Carries out what waited for a decision.
+    pub async fn on_decision(&self, judged: &Judged<'_>) -> Result<Carried, Stop> {
+        let mut carried = Carried::default();
         for ask in self.held().await? {
             let actor = self.bound_actor(&ask, judged).await?;
             for (place, line) in waiting(&ask) {
@@ -42,20 +54,18 @@ impl Commands<'_> {
                 {
                     Ok(command) => {
                         let what = (ask.id, on, place);
-                        self.carry_out_bound(&command, &ask, judged, what).await?
+                        self.carry_out_bound(&command, &ask, judged, (what, &mut carried))
+                            .await?
                     }
                     Err(refused) => Some(refused),
                 };
-                match refused {
-                    Some((result, why)) => {
-                        let row = [(place, result, told(&why))];
-                        self.store.put_results(ask.id, on, &row).await?;
-                    }
-                    None => changed = true,
+                if let Some((result, why)) = refused {
+                    let row = [(place, result, told(&why))];
+                    self.store.put_results(ask.id, on, &row).await?;
                 }
             }
         }
-        Ok(changed)
+        Ok(carried)
     }
 
     async fn bound_actor(&self, ask: &Ask, judged: &Judged<'_>) -> Result<Actor, Stop> {
@@ -94,6 +104,11 @@ impl Commands<'_> {
             let why = format!("there is nothing to accept ({})", headline(decision));
             return Ok(Err((AskResult::Refused, why)));
         }
+        let is_person = decision.author.kind == AuthorKind::Person;
+        if matches!(command, Command::Human(_)) && is_person {
+            let why = "it counts as a person's already".to_owned();
+            return Ok(Err((AskResult::Refused, why)));
+        }
         let command = match command::authorize(command, actor) {
             Ok(command) => command,
             Err(denied) => return Ok(Err((AskResult::Refused, denied.to_string()))),
@@ -116,23 +131,31 @@ impl Commands<'_> {
         command: &Authorized<Command>,
         ask: &Ask,
         judged: &Judged<'_>,
-        what: (i64, AskedOn<'_>, usize),
+        (what, carried): ((i64, AskedOn<'_>, usize), &mut Carried),
     ) -> Result<Option<(AskResult, String)>, Stop> {
-        let (Command::Accept(reason), Some(decision_key)) =
-            (command.command(), judged.decision.decision_key.as_deref())
-        else {
-            let why = "it cannot be told what this is about".to_owned();
-            return Ok(Some((AskResult::Refused, why)));
-        };
-        let acceptance = Acceptance {
+        let by = |reason: &Option<String>| Acceptance {
             actor: ask.actor.clone(),
             actor_id: ask.actor_id,
             reason: reason.clone(),
             accepted_at: ask.created_at,
         };
-        self.store
-            .accept((judged.key, decision_key), &acceptance, what)
-            .await?;
+        match (command.command(), judged.decision.decision_key.as_deref()) {
+            (Command::Accept(reason), Some(key)) => {
+                let key = (judged.key, key);
+                self.store.accept(key, &by(reason), what).await?;
+                carried.accepted = true;
+            }
+            (Command::Human(reason), _) => {
+                self.store
+                    .lift(judged.key, judged.evidence, &by(reason), what)
+                    .await?;
+                carried.lifted = Some(ask.actor.clone());
+            }
+            _ => {
+                let why = "it cannot be told what this is about".to_owned();
+                return Ok(Some((AskResult::Refused, why)));
+            }
+        }
         Ok(None)
     }
 }

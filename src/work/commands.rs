@@ -316,6 +316,6 @@ fn carried_out(
         Command::Recheck if pull.state != "open" => (AskResult::Refused, render::told(CLOSED)),
         // The job that carries this out goes on to evaluate.
         Command::Recheck => (AskResult::Done, String::new()),
-        Command::Accept(_) => (AskResult::Refused, render::told(NOT_NOW)),
+        Command::Accept(_) | Command::Human(_) => (AskResult::Refused, render::told(NOT_NOW)),
     }
 }

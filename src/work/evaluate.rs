@@ -5,6 +5,7 @@
 //! finishes the work without a second check-run or comment. That the lease still stood after the last
 //! write is checked when the job is settled.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use chrono::Utc;
@@ -13,6 +14,7 @@ use crate::config::repo::RepoConfig;
 use crate::forge::github::gather::{Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
+use crate::gate::kind::lifted_by;
 use crate::model::{AuthorKind, Decision, Layer, PullKey, Sha, Snapshot, Verdict};
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::links::{Links, Page};
@@ -155,6 +157,7 @@ impl<'a> Work<'a> {
         let now = self.store.now();
         let name = plan::check_name(&survey.guard.branch, &survey.guard.default_branch);
         let people = survey.commit_authors();
+        let evidence = survey.evidence.clone();
         let snapshot = gatherer.snapshot(pull, survey, now, patience).await?;
         let facts = ReviewFacts {
             client: self.client,
@@ -163,7 +166,9 @@ impl<'a> Work<'a> {
             key: &self.run_key(&pull.head.sha, &name),
             commit_authors: &people,
         };
-        let (snapshot, decision) = self.decide(snapshot, &facts, post.seat).await?;
+        let (snapshot, decision) = self
+            .decide(snapshot, &facts, (post.seat, &evidence))
+            .await?;
         let current = self.client.pull_now(self.pull.number).await?;
         if is_overtaken(pull, &current) {
             if post.seat == Seat::Speaks {
@@ -184,14 +189,9 @@ impl<'a> Work<'a> {
         &self,
         mut snapshot: Snapshot,
         facts: &ReviewFacts<'_>,
-        seat: Seat,
+        (seat, evidence): (Seat, &BTreeSet<String>),
     ) -> Result<(Snapshot, Decision), Stop> {
-        let mut decision = gate::decide(&snapshot);
-        if decision.verdict == Verdict::HumanReview {
-            let key = decision.decision_key.as_deref();
-            snapshot.reviews = Some(facts.gather(key).await?);
-            decision = gate::decide(&snapshot);
-        }
+        let mut decision = with_reviews(&mut snapshot, facts).await?;
         let config = snapshot.contract.get(&Layer::Config);
         let config = config.map_or_else(Default::default, |file| RepoConfig::of(&file.base));
         let judged = Judged {
@@ -199,11 +199,15 @@ impl<'a> Work<'a> {
             decision: &decision,
             reviews: snapshot.reviews.as_ref(),
             config: &config,
+            evidence,
         };
-        if self.commands().on_decision(&judged).await? {
-            let key = decision.decision_key.as_deref();
-            snapshot.reviews = Some(facts.gather(key).await?);
-            decision = gate::decide(&snapshot);
+        let carried = self.commands().on_decision(&judged).await?;
+        if let Some(actor) = &carried.lifted {
+            snapshot.author.kind = AuthorKind::Person;
+            snapshot.author.evidence = lifted_by(actor);
+        }
+        if carried.accepted || carried.lifted.is_some() {
+            decision = with_reviews(&mut snapshot, facts).await?;
             if let Seat::Listens(number) = seat {
                 let speaker = PullKey {
                     number,
@@ -358,6 +362,18 @@ impl<'a> Work<'a> {
             None => is_default.then(|| pull.base.branch.clone()),
         })
     }
+}
+
+/// Decides, with what people said where a person has to approve.
+async fn with_reviews(snapshot: &mut Snapshot, facts: &ReviewFacts<'_>) -> Result<Decision, Stop> {
+    snapshot.reviews = None;
+    let decision = gate::decide(snapshot);
+    if decision.verdict != Verdict::HumanReview {
+        return Ok(decision);
+    }
+    let key = decision.decision_key.as_deref();
+    snapshot.reviews = Some(facts.gather(key).await?);
+    Ok(gate::decide(snapshot))
 }
 
 fn default_branch(pull: &Pull) -> Option<&str> {

@@ -543,3 +543,150 @@ async fn an_acceptance_whose_requests_get_lost_counts_once() {
         assert!(losses >= 10, "{losses} requests");
     }
 }
+
+// ---- human ----
+
+const TRAILER: &str = "Fix\n\nCo-authored-by: Cursor <cursoragent@cursor.com>";
+
+/// A person's pull request with a commit that an agent helped with.
+async fn helped() -> Desk {
+    let app = TestApp::start().await;
+    app.forge
+        .create_repo(REPO, contract(&two_fixtures()))
+        .unwrap();
+    app.forge.set_role(REPO, WRITER, Some("write")).unwrap();
+    app.forge
+        .set_role(REPO, MAINTAINER, Some("maintain"))
+        .unwrap();
+    app.forge
+        .push_with_message(REPO, "fix", properties("1"), "alice", TRAILER)
+        .unwrap();
+    let number = app
+        .open_pull(REPO, NewPull::new("fix", "alice", "Fix"))
+        .await;
+    app.drain().await;
+    let desk = Desk { app, number };
+    assert_eq!(desk.conclusion(), "action_required");
+    desk
+}
+
+#[tokio::test]
+async fn human_lifts_the_evidence_until_there_is_new_evidence() {
+    let desk = helped().await;
+    assert_eq!(
+        desk.say(WRITER, "/frostline human").await.0,
+        AskResult::Refused
+    );
+    assert_eq!(desk.conclusion(), "action_required");
+    let (result, reaction) = desk
+        .say(MAINTAINER, "/frostline human it is Alice's own")
+        .await;
+    assert_eq!((result, reaction.as_str()), (AskResult::Done, "rocket"));
+    assert_eq!(desk.conclusion(), "success");
+    assert!(
+        desk.summary().contains("max lifted the evidence"),
+        "{}",
+        desk.summary()
+    );
+    assert_eq!(
+        desk.say(MAINTAINER, "/frostline human").await.0,
+        AskResult::Refused,
+        "there is nothing left to lift"
+    );
+
+    // A person's further commit changes nothing, an agent's does.
+    let forge = &desk.app.forge;
+    forge.push(REPO, "fix", properties("2"), "alice").unwrap();
+    desk.synchronize("alice").await;
+    assert_eq!(desk.conclusion(), "success");
+    forge
+        .push_with_message(REPO, "fix", properties("3"), "alice", TRAILER)
+        .unwrap();
+    desk.synchronize("alice").await;
+    assert_eq!(desk.conclusion(), "action_required");
+    desk.app.finish().await;
+}
+
+#[tokio::test]
+async fn evidence_stays_when_its_cause_is_gone_and_human_lifts_it_for_good() {
+    let app = TestApp::start().await;
+    let mut files = contract(&two_fixtures());
+    let config = "version: 1\nagents: {labels: [robot]}\n";
+    files.push((".github/frostline.yml", config).into());
+    app.forge.create_repo(REPO, files).unwrap();
+    app.forge.set_role(REPO, MAINTAINER, Some("admin")).unwrap();
+    app.forge
+        .push(REPO, "fix", properties("1"), "alice")
+        .unwrap();
+    let new = NewPull {
+        labels: &["robot"],
+        ..NewPull::new("fix", "alice", "Fix")
+    };
+    let number = app.open_pull(REPO, new).await;
+    app.drain().await;
+    let desk = Desk { app, number };
+    assert_eq!(desk.conclusion(), "action_required");
+    let label = |labels: &[&str]| {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        desk.app
+            .forge
+            .edit_pull(REPO, number, |pull| pull.labels = labels)
+            .unwrap();
+    };
+    label(&[]);
+    desk.evaluate().await;
+    assert_eq!(desk.conclusion(), "action_required", "it stays");
+    assert_eq!(
+        desk.say(MAINTAINER, "/frostline human").await.0,
+        AskResult::Done
+    );
+    assert_eq!(desk.conclusion(), "success");
+    desk.evaluate().await;
+    assert_eq!(desk.conclusion(), "success");
+    // The same label again is new evidence where it was not there to be lifted.
+    label(&["robot"]);
+    desk.evaluate().await;
+    assert_eq!(desk.conclusion(), "action_required");
+    desk.app.finish().await;
+}
+
+#[tokio::test]
+async fn a_pull_request_that_has_had_an_agents_head_stays_an_agents() {
+    let desk = {
+        let app = TestApp::start().await;
+        app.forge
+            .create_repo(REPO, contract(&two_fixtures()))
+            .unwrap();
+        app.forge
+            .push(REPO, "fix", properties("1"), "alice")
+            .unwrap();
+        let number = app
+            .open_pull(REPO, NewPull::new("fix", "alice", "Fix"))
+            .await;
+        app.drain().await;
+        Desk { app, number }
+    };
+    assert_eq!(desk.conclusion(), "success", "a person's");
+    let forge = &desk.app.forge;
+    let shared = desk.head();
+    forge.push(REPO, "fix", properties("2"), "alice").unwrap();
+    desk.synchronize("alice").await;
+    assert_eq!(desk.conclusion(), "success");
+    // An agent opens another one with the head that the first has had.
+    forge
+        .push(REPO, "other", [("README.md", "x\n")], "alice")
+        .unwrap();
+    forge.reset_branch(REPO, "other", &shared).unwrap();
+    desk.app
+        .open_pull(REPO, NewPull::new("other", AGENT, "Other"))
+        .await;
+    desk.app.drain().await;
+    desk.evaluate().await;
+    assert_eq!(desk.conclusion(), "action_required");
+    assert!(
+        desk.summary().contains("has had the same head"),
+        "{}",
+        desk.summary()
+    );
+    desk.app.finish().await;
+}

@@ -37,6 +37,7 @@ fn humans() -> PullFacts {
         body: "Fixes a thing.".to_owned(),
         commits: vec![commit_by("Alice", "alice@example.org", Some(human()))],
         all_commits: true,
+        lifted: Default::default(),
     }
 }
 
@@ -299,4 +300,39 @@ fn the_strongest_evidence_is_the_one_that_is_named() {
         evidence.contains("trailer") && evidence.ends_with("(strong)"),
         "{evidence}"
     );
+}
+
+#[test]
+fn what_was_lifted_stays_lifted_and_what_is_new_is_evidence_again() {
+    let commit = |letter: &str, message: &str| CommitFacts {
+        sha: Some(letter.repeat(40).parse().expect("an id")),
+        message: message.to_owned(),
+        ..CommitFacts::default()
+    };
+    const AGENTS: &str = "Fix\n\nCo-authored-by: Cursor <cursoragent@cursor.com>";
+    let mut facts = PullFacts {
+        branch: "codex/fix".to_owned(),
+        labels: vec!["robot".to_owned()],
+        commits: vec![commit("a", AGENTS), commit("b", "Fix")],
+        all_commits: true,
+        ..PullFacts::default()
+    };
+    let config = Agents {
+        labels: vec!["robot".to_owned(), "droid".to_owned()],
+        ..Agents::default()
+    };
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Agent);
+    facts.lifted = liftable(&facts, &config);
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Person);
+    facts.commits.push(commit("c", "By a person"));
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Person);
+    facts.commits.push(commit("d", AGENTS));
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Agent);
+    facts.commits.pop();
+    facts.labels.push("droid".to_owned());
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Agent);
+    // What nobody looked at, nobody can lift.
+    facts.all_commits = false;
+    facts.lifted.extend(liftable(&facts, &config));
+    assert_eq!(recognise(&facts, &config).kind, AuthorKind::Agent);
 }

@@ -65,6 +65,7 @@ impl Gatherer<'_> {
         let found = self.tip(&point.tree).await?;
         let opted_in = found.opted_in();
         let survey = Survey {
+            evidence: Default::default(),
             guard: Guard {
                 branch: branch.to_owned(),
                 into_unguarded: None,

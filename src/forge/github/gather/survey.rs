@@ -1,6 +1,6 @@
 //! The first step: whose contract judges, what it is, and who brings the patch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::repo::RepoConfig;
 use crate::forge::ForgeError;
@@ -29,6 +29,8 @@ pub struct Survey {
     /// The default branch's tip has opted in.
     pub opted_in: bool,
     pub author: Author,
+    /// Names of what speaks for an agent, as [`kind::liftable`] has them.
+    pub evidence: BTreeSet<String>,
     pub(super) history: History,
     pub(super) base: Fact<Listing>,
     pub(super) layers: BTreeMap<Layer, String>,
@@ -104,11 +106,12 @@ impl Gatherer<'_> {
         let history = self.history(pull, &guard).await?;
         let tip = self.tip(&history.base.tree).await?;
         let opted_in = default_opted_in.unwrap_or_else(|| tip.opted_in());
-        let author = self.author(pull, &history, &tip.config).await?;
+        let (author, evidence) = self.author(pull, &history, &tip.config).await?;
         Ok(Survey {
             guard,
             opted_in,
             author,
+            evidence,
             history,
             base: tip.listing,
             layers: tip.layers,
@@ -192,7 +195,9 @@ impl Gatherer<'_> {
         pull: &Pull,
         history: &History,
         config: &BlobFact,
-    ) -> Result<Author, GatherError> {
+    ) -> Result<(Author, BTreeSet<String>), GatherError> {
+        let (repo, number) = (self.client.repo(), PrNumber(pull.number));
+        let lifted = self.store.lifted(repo, number).await?;
         let facts = PullFacts {
             author: pull.user.as_ref().map(account),
             branch: pull.head.branch.clone(),
@@ -200,9 +205,10 @@ impl Gatherer<'_> {
             body: pull.body.clone().unwrap_or_default(),
             commits: history.commits.clone(),
             all_commits: history.all_commits,
+            lifted: lifted.evidence,
         };
-        let mut author = kind::recognise(&facts, &RepoConfig::of(config).agents);
-        let (repo, number) = (self.client.repo(), PrNumber(pull.number));
+        let agents = RepoConfig::of(config).agents;
+        let mut author = kind::recognise(&facts, &agents);
         if author.kind == AuthorKind::Agent {
             self.store
                 .put_agent_evidence(repo, number, &history.head, &author.evidence)
@@ -219,9 +225,11 @@ impl Gatherer<'_> {
             author.evidence = if other == number {
                 format!("seen earlier on this pull request: {evidence}")
             } else {
-                format!("the same head is in pull request {other}: {evidence}")
+                format!("pull request {other} has had the same head: {evidence}")
             };
+        } else if let Some(actor) = &lifted.actor {
+            author.evidence = kind::lifted_by(actor);
         }
-        Ok(author)
+        Ok((author, kind::liftable(&facts, &agents)))
     }
 }
