@@ -10,6 +10,7 @@ mod completions;
 mod decide;
 mod demo;
 mod digest;
+mod doctor;
 mod init;
 mod ledger;
 mod lock;
@@ -81,6 +82,7 @@ enum Command {
     Schema(schema::Args),
     Demo(demo::Args),
     Setup(setup::Args),
+    Doctor(doctor::Args),
     Serve(serve::Args),
     Completions(completions::Args),
 }
@@ -98,6 +100,7 @@ impl Command {
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Setup(args) => setup::run(args),
+            Self::Doctor(args) => doctor::run(args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => completions::run(args),
         }

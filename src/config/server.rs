@@ -254,8 +254,11 @@ fn github(layers: &Layers, env: &BTreeMap<String, String>) -> Result<GithubConfi
         }
         (None, Some(app)) => (app.app_id, Some(app)),
         (None, None) => {
-            let what = "the App's numeric id (register one with `frostline setup`)";
-            return Err(missing("github.app_id", what));
+            let mut error = missing("github.app_id", "the App's numeric id");
+            error
+                .message
+                .push_str("; or register an App with `frostline setup`");
+            return Err(error);
         }
     };
     let (of_file, secrets_of_file, api_of_file) = match registered {

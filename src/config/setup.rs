@@ -53,7 +53,10 @@ impl SetupConfig {
         Ok(Self {
             bind: server::bind(layers)?,
             public_url: server::public_url(layers)?.ok_or_else(|| {
-                server::missing("public_url", "where the forge will reach the server")
+                server::missing(
+                    "public_url",
+                    "where the forge will reach the server (--public-url)",
+                )
             })?,
             api_url: server::api_url(layers, None, allow_http_loopback)?,
             allow_http_loopback,

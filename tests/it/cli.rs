@@ -573,6 +573,7 @@ fn every_command_explains_itself() {
         "decide",
         "demo",
         "digest",
+        "doctor",
         "init",
         "ledger",
         "ledger validate",

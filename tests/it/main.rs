@@ -8,6 +8,7 @@ mod commands;
 mod contract;
 mod demo;
 mod docs;
+mod doctor;
 mod evaluate;
 mod fake_forge;
 mod faults;

@@ -250,6 +250,11 @@ impl Forge {
         Ok(())
     }
 
+    /// Says where the App's webhook goes.
+    pub fn set_hook_url(&self, url: &str) {
+        self.shared.state().hook_url = url.to_owned();
+    }
+
     /// Id of the installation that sees the repository.
     pub fn installation_id(&self, full_name: &str) -> Result<u64> {
         let state = self.shared.state();

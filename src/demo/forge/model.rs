@@ -231,6 +231,8 @@ pub struct State {
     /// Webhooks that are to be delivered again.
     pub redeliveries: Vec<Webhook>,
     pub registrations: BTreeMap<u64, Registration>,
+    /// Where the App's webhook goes.
+    pub hook_url: String,
     pub limits: Limits,
     pub rate_used: u32,
     pub rate_reset: DateTime<Utc>,
@@ -252,6 +254,7 @@ impl State {
             deliveries: Vec::new(),
             redeliveries: Vec::new(),
             registrations: BTreeMap::new(),
+            hook_url: String::new(),
             limits: Limits::default(),
             rate_used: 0,
             rate_reset: DateTime::UNIX_EPOCH,

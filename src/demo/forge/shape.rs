@@ -403,7 +403,7 @@ pub fn app(state: &State, id: u64, permissions: &Permissions) -> Value {
         "owner": user(base, &owner), "name": slug, "description": null,
         "external_url": format!("{base}/apps/{slug}"), "html_url": format!("{base}/apps/{slug}"),
         "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
-        "permissions": rights(permissions), "events": ["pull_request"],
+        "permissions": rights(permissions), "events": crate::server::wanted().events,
     })
 }
 

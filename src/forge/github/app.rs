@@ -1,5 +1,7 @@
 //! Requests about the App itself: its installations, and the deliveries of its webhook.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use http::Method;
 use serde::Deserialize;
@@ -30,6 +32,56 @@ pub struct HookDelivery {
 pub struct Installed {
     pub id: u64,
     pub suspended_at: Option<DateTime<Utc>>,
+    /// Level by name: what its owner has accepted.
+    #[serde(default)]
+    pub permissions: BTreeMap<String, String>,
+    #[serde(default)]
+    account: Option<Account>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Account {
+    /// An enterprise has none.
+    login: Option<String>,
+}
+
+impl Installed {
+    /// Whose repositories it sees.
+    pub fn account_name(&self) -> String {
+        let login = self.account.as_ref().and_then(|it| it.login.clone());
+        login.unwrap_or_else(|| format!("installation {}", self.id))
+    }
+}
+
+/// What the forge says of this App.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Myself {
+    pub name: String,
+    /// The App's page.
+    pub html_url: String,
+    /// Level by name.
+    pub permissions: BTreeMap<String, String>,
+    pub events: Vec<String>,
+}
+
+/// Where the App's webhook goes, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct HookConfig {
+    pub url: Option<String>,
+    /// `json` or `form`.
+    pub content_type: Option<String>,
+    /// "0", or 0: the certificate is verified.
+    insecure_ssl: Option<serde_json::Value>,
+}
+
+impl HookConfig {
+    /// False if the forge takes any certificate.
+    pub fn verifies_tls(&self) -> bool {
+        match &self.insecure_ssl {
+            None => true,
+            Some(insecure) => insecure == "0" || insecure == 0,
+        }
+    }
 }
 
 /// A repository that an installation sees.
@@ -48,6 +100,14 @@ impl App {
         let call = Call::get(path);
         let answer = self.signed(&call).await?;
         Ok((answer.json(&call)?, answer))
+    }
+
+    pub async fn myself(&self) -> Result<Myself, ForgeError> {
+        Ok(self.read("/app".to_owned()).await?.0)
+    }
+
+    pub async fn hook_config(&self) -> Result<HookConfig, ForgeError> {
+        Ok(self.read("/app/hook/config".to_owned()).await?.0)
     }
 
     /// A page of the webhook's deliveries, the newest first, and where the next page begins. Not

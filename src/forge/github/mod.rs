@@ -21,7 +21,7 @@ mod share;
 mod transport;
 mod wire;
 
-pub use app::{HookDelivery, Installed, InstalledRepo};
+pub use app::{HookConfig, HookDelivery, Installed, InstalledRepo, Myself};
 pub use auth::{AppKey, PERMISSIONS};
 pub use blobs::{Fetched, Wanted, blob_id};
 pub use client::{App, AppSettings, Client, SettingsError};

@@ -63,7 +63,7 @@ pub fn describe(state: &mut State, installation: &Installation) -> Value {
         "app_id": state.app_id, "app_slug": state.app_slug,
         "target_id": account.id, "target_type": account.kind,
         "permissions": shape::rights(&installation.permissions),
-        "events": ["pull_request"],
+        "events": crate::server::wanted().events,
         "single_file_name": null, "suspended_by": null, "suspended_at": null,
         "created_at": shape::time(state.now()), "updated_at": shape::time(state.now()),
     })

@@ -112,3 +112,12 @@ pub async fn repositories(
     let body = json!({"total_count": names.len(), "repositories": shown});
     Ok(paged(body, page.link(&url, names.len())))
 }
+
+/// Where the App's webhook goes.
+pub async fn config(Extract(forge): Forge, Extension(caller): Who) -> Result<Json<Value>, Refusal> {
+    caller.must_be_app()?;
+    Ok(Json(json!({
+        "url": forge.state().hook_url, "content_type": "json", "insecure_ssl": "0",
+        "secret": "********",
+    })))
+}

@@ -33,6 +33,7 @@ type In<T> = Path<(String, String, T)>;
 pub fn all() -> Router<Arc<Shared>> {
     Router::new()
         .route("/app", get(apps::app))
+        .route("/app/hook/config", get(hooks::config))
         .route(
             "/app/installations/{installation_id}",
             get(apps::installation),
