@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod contract;
 mod demo;
+mod deploy;
 mod docs;
 mod doctor;
 mod evaluate;
