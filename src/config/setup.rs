@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+use super::github;
 use super::layers::{ConfigError, Layers};
 use super::server::{self, Flags, LogFormat};
 
@@ -39,7 +40,7 @@ impl SetupConfig {
         ]
         .into_iter()
         .any(|key| layers.get(key).is_some());
-        let is_registered = server::credentials_file(&layers)?
+        let is_registered = github::credentials_file(&layers)?
             .symlink_metadata()
             .is_ok();
         if has_app || is_registered || layers.get("public_url").is_none() {
@@ -49,7 +50,7 @@ impl SetupConfig {
     }
 
     fn of(layers: &Layers) -> Result<Self, ConfigError> {
-        let allow_http_loopback = server::allow_http_loopback(layers)?;
+        let allow_http_loopback = github::allow_http_loopback(layers)?;
         Ok(Self {
             bind: server::bind(layers)?,
             public_url: server::public_url(layers)?.ok_or_else(|| {
@@ -58,9 +59,9 @@ impl SetupConfig {
                     "where the forge will reach the server (--public-url)",
                 )
             })?,
-            api_url: server::api_url(layers, None, allow_http_loopback)?,
+            api_url: github::api_url(layers, None, allow_http_loopback)?,
             allow_http_loopback,
-            credentials_file: server::credentials_file(layers)?,
+            credentials_file: github::credentials_file(layers)?,
             log_format: server::log_format(layers)?,
         })
     }
