@@ -221,7 +221,11 @@ impl Look<'_> {
             self.store
                 .settle_pull(&pull.key.repo, pull.key.number, &pull.head, None)
                 .await?;
-            self.show_in_progress(pull).await?;
+            // What was never settled is being judged for the first time: its own job shows that, and a
+            // run that it may have ended before it was killed stands.
+            if pull.base.is_some() {
+                self.show_in_progress(pull).await?;
+            }
             let after = APART * at.saturating_sub(AT_ONCE - 1);
             self.store.enqueue_task((&pull.key).into(), after).await?;
         }
