@@ -172,10 +172,10 @@ pub enum Presence {
     Disabled(Disabled),
     /// 1-based line of the syntax error.
     Broken(u32),
-    /// There is no grammar for it, its title is computed, or it is too large; the text says which.
-    /// Then its file stands for it.
+    /// There is no grammar for it, or its title is computed; the text says which. Then its file stands
+    /// for it.
     NotLookedAt(String),
-    /// The blob could not be had; why.
+    /// The blob could not be had, or is too large to be read; why. What it says is not known.
     Unavailable(String),
 }
 

@@ -252,7 +252,7 @@ async fn a_walk_that_breaks_off_goes_on_where_it_was() {
 
 /// 40 properties of nearly a MiB each, of which 32 MiB are read.
 #[tokio::test(flavor = "multi_thread")]
-async fn sources_beyond_the_budget_are_not_fetched_and_told_as_not_looked_at() {
+async fn sources_beyond_the_budget_are_not_fetched_and_guard_nothing_yet() {
     let world = World::new().await;
     let mut commands = String::new();
     let mut rules = Vec::new();
@@ -281,7 +281,7 @@ async fn sources_beyond_the_budget_are_not_fetched_and_told_as_not_looked_at() {
     assert!((33..=34).contains(&raw), "{raw} MB; 33 are the budget");
     let (_, forge) = world.decision(number).await;
     let sources = forge.sources.known().expect("sources");
-    let unread = |fact: &&PropertyFact| matches!(fact.presence, Presence::NotLookedAt(_));
+    let unread = |fact: &&PropertyFact| matches!(fact.presence, Presence::Unavailable(_));
     assert_eq!(sources.properties.len(), 40);
     assert_eq!(sources.properties.values().filter(unread).count(), 7);
     let local = git::gather(&git::Request {
@@ -294,6 +294,15 @@ async fn sources_beyond_the_budget_are_not_fetched_and_told_as_not_looked_at() {
     })
     .unwrap();
     assert_eq!(forge.sources, local.sources, "both read the same");
+    assert_eq!(
+        world.conclusion(number),
+        "failure",
+        "what was not read guards nothing"
+    );
+    // What was read is kept, so that the next evaluation comes to the rest.
+    world.push("big", &[("src/m00.py", "x = 3\n")], AGENT);
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "success");
 }
 
 /// 10,000 fixtures, of which one changes: nothing is read of the others ever again.

@@ -19,10 +19,7 @@ impl<F: Fn(&str) -> Option<Entry>> Survey<'_, F> {
                 return (Presence::NotLookedAt(why), !touched);
             }
             None => return self.absent(path, &names),
-            Some(SourceRead::TooLarge) => {
-                let why = "its file is too large to be read".to_owned();
-                return (Presence::NotLookedAt(why), !touched);
-            }
+            Some(SourceRead::TooLarge) => return (Presence::Unavailable(too_large()), false),
             Some(SourceRead::Unavailable(why)) => {
                 return (Presence::Unavailable(why.clone()), false);
             }
@@ -146,6 +143,14 @@ fn presence(item: &TestItem, param: Option<&str>) -> Presence {
         }),
         None => Presence::Present(item.line),
     }
+}
+
+fn too_large() -> String {
+    let (file, all) = (source::LARGEST >> 20, source::BUDGET >> 20);
+    format!(
+        "a source of more than {file} MiB is not read, nor more than {all} MiB of new sources at once; \
+         split the file, or check again"
+    )
 }
 
 /// pytest escapes other characters, and the backslash itself, in the ids of rows.
