@@ -4,6 +4,7 @@
 
 mod decision;
 mod ids;
+mod merge_group;
 mod node_id;
 mod people;
 mod review;
@@ -13,6 +14,7 @@ mod source;
 
 pub use decision::*;
 pub use ids::*;
+pub use merge_group::{MergeGroup, named_pull};
 pub use node_id::NodeId;
 pub use people::Permission;
 pub use review::{Person, Review, ReviewOutcome, Reviews, Says, Standing, Tie, Tied};

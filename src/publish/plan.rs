@@ -5,7 +5,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{AuthorKind, CommentPolicy, Decision, Rule, Stats, Verdict};
+use crate::model::{AuthorKind, CommentPolicy, Decision, PrNumber, Rule, Stats, Verdict};
 use crate::render::{self, Answer, CheckOutput};
 
 /// How a check-run ends (interfaces section 5).
@@ -116,6 +116,46 @@ pub fn conclusion(decision: &Decision) -> Conclusion {
         Verdict::HumanReview => Conclusion::ActionRequired,
         Verdict::Refuse => Conclusion::Failure,
     }
+}
+
+/// How the check-run of a merge group ends: as the strongest of its members does (protocol 5.5). `whole`:
+/// every member and every path of it is accounted for.
+pub fn group_conclusion(
+    members: &[(PrNumber, Decision)],
+    whole: bool,
+    observe: bool,
+) -> Conclusion {
+    let ends: Vec<Conclusion> = members
+        .iter()
+        .map(|(_, member)| conclusion(member))
+        .collect();
+    if observe {
+        Conclusion::Neutral
+    } else if !whole || ends.is_empty() || ends.contains(&Conclusion::Failure) {
+        Conclusion::Failure
+    } else if ends.iter().all(|end| *end == Conclusion::Success) {
+        Conclusion::Success
+    } else {
+        Conclusion::ActionRequired
+    }
+}
+
+/// What to write so that the forge shows a merge group's outcome.
+pub fn plan_group(run: &Run, conclusion: Conclusion, output: CheckOutput) -> Option<Action> {
+    let text = format!(
+        "{}\0{}\0{}",
+        conclusion.name(),
+        output.title,
+        output.summary
+    );
+    let fingerprint = text_digest(&text);
+    let stands = matches!(run, Run::Completed { fingerprint: shown } if *shown == fingerprint);
+    (!stands).then_some(Action::Conclude {
+        conclusion,
+        output,
+        skip: 0,
+        fingerprint,
+    })
 }
 
 /// What tells one text from another.

@@ -129,6 +129,16 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
             event.action.clone_into(&mut delivery.action);
             delivery.tasks = places::tasks(event);
         }
+        Event::Group(event) => {
+            delivery.action = "checks_requested".to_owned();
+            delivery.tasks.push(Task::Group {
+                repo: RepoKey {
+                    installation: event.installation,
+                    repo: event.repo,
+                },
+                group: event.group,
+            });
+        }
         Event::NoUse => {}
     }
     delivery

@@ -124,7 +124,7 @@ impl Store {
     }
 }
 
-/// `None`: the evaluation is not known here.
+/// `None`: the evaluation is not known here, or is no pull request's.
 async fn pull_of(
     tx: &mut Transaction<'static, Sqlite>,
     of: &AskedOf,
@@ -139,7 +139,8 @@ async fn pull_of(
             .bind(repo_key(&repo.repo))
             .fetch_optional(&mut **tx)
             .await?;
-    Ok(number.map(|number| PullKey {
+    // 0: the evaluation was of a branch or a merge group.
+    Ok(number.filter(|number| *number > 0).map(|number| PullKey {
         installation: repo.installation,
         repo: repo.repo.clone(),
         number: PrNumber(number.cast_unsigned()),

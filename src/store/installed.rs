@@ -67,10 +67,11 @@ impl Store {
         let (key, now) = (repo_key(repo), self.now_ms());
         let mut tx = self.begin().await?;
         for statement in [
-            "DELETE FROM job WHERE state = 'queued' AND kind IN ('pull', 'head', 'branch', 'audit', 'repository')
+            "DELETE FROM job WHERE state = 'queued' AND kind IN ('pull', 'head', 'group', 'branch', 'audit', 'repository')
                  AND (key = ?1 OR substr(key, 1, length(?1) + 1) IN (?1 || '#', ?1 || '@', ?1 || ':'))",
             "DELETE FROM pull_state WHERE repository = ?1",
             "DELETE FROM branch_state WHERE repository = ?1",
+            "DELETE FROM merge_group WHERE repository = ?1",
             "DELETE FROM repository WHERE name = ?1",
             "DELETE FROM tree_listing WHERE repository = ?1",
         ] {

@@ -11,6 +11,7 @@ mod cache;
 mod clock;
 mod deliveries;
 mod evidence;
+mod groups;
 mod heads;
 mod inbox;
 mod inspect;

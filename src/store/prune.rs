@@ -32,6 +32,7 @@ const AGED: &[(&str, i64)] = &[
     ),
     // The forge redelivers for a week at most.
     ("DELETE FROM delivery WHERE received_at < ?1", 30 * DAY),
+    ("DELETE FROM merge_group WHERE seen_at < ?1", 30 * DAY),
     ("DELETE FROM tree_listing WHERE used_at < ?1", UNUSED),
     ("DELETE FROM blob_bytes WHERE used_at < ?1", UNUSED),
     ("DELETE FROM source_facts WHERE used_at < ?1", UNUSED),

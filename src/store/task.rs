@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{InstallationId, PrNumber, PullKey, RepoName, Sha};
+use crate::model::{InstallationId, MergeGroup, PrNumber, PullKey, RepoName, Sha};
 
 /// A repository as an installation of the App reaches it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Task {
     /// Find the open pull requests whose head this commit is, and bring each up to date. Events about
     /// commits of forks name no pull request.
     Head { repo: RepoKey, head: Sha },
+    /// Judge a merge group.
+    Group { repo: RepoKey, group: MergeGroup },
     /// A branch may have moved: judge again what the move changed, and audit its contract.
     Branch {
         repo: RepoKey,
@@ -55,6 +57,7 @@ impl Task {
         match self {
             Self::Pull { .. } => "pull",
             Self::Head { .. } => "head",
+            Self::Group { .. } => "group",
             Self::Branch { .. } => "branch",
             Self::Audit { .. } => "audit",
             Self::Repository { .. } => "repository",
@@ -71,6 +74,7 @@ impl Task {
         match self {
             Self::Pull { pull, .. } => format!("{}#{}", lower(&pull.repo), pull.number),
             Self::Head { repo, head } => format!("{}@{head}", lower(&repo.repo)),
+            Self::Group { repo, group } => format!("{}@{}", lower(&repo.repo), group.head),
             Self::Branch { repo, branch, .. } | Self::Audit { repo, branch, .. } => {
                 format!("{}:{branch}", lower(&repo.repo))
             }
@@ -86,6 +90,7 @@ impl Task {
         match self {
             Self::Pull { pull, .. } => Some((pull.installation, Some(&pull.repo))),
             Self::Head { repo, .. }
+            | Self::Group { repo, .. }
             | Self::Branch { repo, .. }
             | Self::Audit { repo, .. }
             | Self::Repository { repo, .. }
@@ -120,6 +125,7 @@ impl Task {
         match self {
             Self::Pull { head, .. } => head.as_ref(),
             Self::Head { head, .. } => Some(head),
+            Self::Group { group, .. } => Some(&group.head),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ use crate::model::{DeliveryId, InstallationId, PrNumber, PullKey, RepoName, Sha}
 
 use super::Verified;
 use super::asks::{self, CommentEvent, RerunEvent, ReviewEvent};
+use super::groups::{self, GroupEvent};
 use super::places::{self, PlaceEvent};
 
 /// Actions of `pull_request` after which the pull request is judged anew.
@@ -72,6 +73,7 @@ pub enum Event {
     Review(ReviewEvent),
     Rerun(RerunEvent),
     Place(PlaceEvent),
+    Group(GroupEvent),
     /// An event or action that asks for nothing (`ping` is one).
     NoUse,
 }
@@ -146,6 +148,7 @@ impl Event {
             "issue_comment" => asks::comment(action, body)?.map(Self::Comment),
             "pull_request_review" => asks::review(action, body)?.map(Self::Review),
             "check_run" | "check_suite" => asks::rerun(action, body)?.map(Self::Rerun),
+            "merge_group" => groups::group(action, body)?.map(Self::Group),
             "push" => places::push(body)?.map(Self::Place),
             "installation" => places::installation(action, body)?.map(Self::Place),
             "installation_repositories" => places::repositories(action, body)?.map(Self::Place),
@@ -162,13 +165,14 @@ impl Event {
 const UNASKED: [&str; 2] = ["installation", "installation_repositories"];
 
 /// Events of which some actions are used: those that the App subscribes to.
-pub const USED: [&str; 6] = [
+pub const USED: [&str; 7] = [
     "pull_request",
     "issue_comment",
     "pull_request_review",
     "check_run",
     "check_suite",
     "push",
+    "merge_group",
 ];
 
 pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, EventError> {

@@ -43,15 +43,15 @@ struct Reference {
 
 #[derive(Deserialize)]
 struct PushPayload {
-    repository: PushedRepository,
+    repository: BranchedRepository,
     installation: Option<Installation>,
 }
 
 #[derive(Deserialize)]
-struct PushedRepository {
+pub(super) struct BranchedRepository {
     #[serde(flatten)]
-    repository: Repository,
-    default_branch: String,
+    pub repository: Repository,
+    pub default_branch: String,
 }
 
 /// A push; tags are of no use.

@@ -1,11 +1,13 @@
-//! The job "find the pull requests whose head this commit is".
+//! The job "find the pull requests and the merge group whose head this commit is".
+
+use std::time::Duration;
 
 use chrono::Utc;
 
 use crate::forge::ForgeError;
 use crate::forge::github::App;
 use crate::model::{PrNumber, PullKey, Sha};
-use crate::store::{RepoKey, Store};
+use crate::store::{RepoKey, Store, Task};
 
 use super::Outcome;
 use super::stop::Stop;
@@ -21,6 +23,12 @@ pub(super) async fn attempt(app: &App, store: &Store, repo: &RepoKey, head: &Sha
 }
 
 async fn enqueue_pulls(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Result<(), Stop> {
+    if let Some(group) = store.group_at(&repo.repo, head).await? {
+        let repo = repo.clone();
+        store
+            .enqueue_task(Task::Group { repo, group }, Duration::ZERO)
+            .await?;
+    }
     let client = app.client(repo.installation, repo.repo.clone());
     let pulls = match client.pulls_of_commit(head).await {
         Ok(pulls) => pulls,

@@ -5,7 +5,7 @@ use crate::publish::links::Links;
 use crate::store::{Lease, Store, Task};
 
 use super::branch::{self, Place};
-use super::{Handler, Outcome, audit, evaluate, heads, sweep};
+use super::{Handler, Outcome, audit, evaluate, group, heads, sweep};
 
 /// Does what a job asks for, with the forge and the store.
 pub struct Jobs {
@@ -41,6 +41,7 @@ impl Handler for Jobs {
                 evaluate::attempt(app, (store, links), pull, lease).await
             }
             Task::Head { repo, head } => heads::attempt(app, store, repo, head).await,
+            Task::Group { repo, group } => group::attempt(app, store, (repo, group), lease).await,
             Task::Branch {
                 repo,
                 branch,

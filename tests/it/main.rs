@@ -22,6 +22,7 @@ mod git_repo;
 mod git_support;
 mod git_work_tree;
 mod git_write_set;
+mod groups;
 mod heads;
 mod init;
 mod kill;

@@ -814,6 +814,63 @@ fn real_events_of_branches_and_installations_name_what_they_are_about() {
 }
 
 #[test]
+fn real_merge_groups_name_their_commits_and_their_newest_member() {
+    let Some(examples) = delivered("merge_group", &["checks_requested"]) else {
+        return;
+    };
+    assert_eq!(examples.len(), 2);
+    for (_, payload) in examples {
+        let Ok(Event::Group(event)) = parse("merge_group", &payload) else {
+            panic!("{payload}");
+        };
+        let told = &payload["merge_group"];
+        assert_eq!(
+            event.repo.as_str(),
+            payload["repository"]["full_name"].as_str().unwrap()
+        );
+        let group = event.group;
+        assert_eq!(group.head.as_str(), told["head_sha"].as_str().unwrap());
+        assert_eq!(group.base.as_str(), told["base_sha"].as_str().unwrap());
+        assert_eq!(
+            (group.branch.as_str(), group.default_branch.as_str()),
+            ("main", "main")
+        );
+        assert_eq!(group.newest_member().map(|number| number.0), Some(104));
+    }
+}
+
+#[test]
+fn a_merge_group_that_is_gone_or_names_no_commit_is_no_reason_to_judge() {
+    let payload = json!({
+        "action": "checks_requested",
+        "installation": {"id": 1},
+        "repository": {"full_name": "acme/parser", "default_branch": "main"},
+        "merge_group": {
+            "head_sha": "a".repeat(40), "base_sha": "b".repeat(40),
+            "head_ref": "refs/heads/gh-readonly-queue/main/pr-1-x", "base_ref": "refs/heads/main",
+        },
+    });
+    assert!(matches!(
+        parse("merge_group", &payload),
+        Ok(Event::Group(_))
+    ));
+    let mut gone = payload.clone();
+    gone["action"] = json!("destroyed");
+    assert_eq!(parse("merge_group", &gone), Ok(Event::NoUse));
+    for field in ["head_sha", "base_sha", "head_ref", "base_ref"] {
+        let mut without = payload.clone();
+        without["merge_group"]
+            .as_object_mut()
+            .unwrap()
+            .remove(field);
+        assert!(parse("merge_group", &without).is_err(), "{field}");
+    }
+    let mut short = payload;
+    short["merge_group"]["head_sha"] = json!("abc");
+    assert!(parse("merge_group", &short).is_err());
+}
+
+#[test]
 fn real_payloads_of_every_other_event_are_of_no_use_and_no_error() {
     let Some(examples) = examples() else { return };
     let mut others = 0;
@@ -826,6 +883,7 @@ fn real_payloads_of_every_other_event_are_of_no_use_and_no_error() {
             // Pushes to tags are of no use, and so are three of the actions of an installation.
             "push" => payload["ref"].as_str().unwrap().starts_with("refs/heads/"),
             "installation" | "installation_repositories" => true,
+            "merge_group" => action == "checks_requested",
             // None of them holds a command.
             _ => false,
         };

@@ -16,6 +16,7 @@ const RIGHTS: &[(&str, Access)] = &[
     ("checks", Access::Write),
     ("contents", Access::Read),
     ("issues", Access::Write),
+    ("merge_queues", Access::Read),
     ("metadata", Access::Read),
     ("pull_requests", Access::Write),
 ];

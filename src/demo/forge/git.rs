@@ -151,6 +151,18 @@ impl Bare {
         self.write_commit(tree, parents, message, author, at)
     }
 
+    /// Writes a commit with other parents and the tree of another commit.
+    pub fn commit_again(
+        &self,
+        (of, parents): (&Sha, &[Sha]),
+        message: &str,
+        author: &Signature,
+        at: DateTime<Utc>,
+    ) -> Result<Sha> {
+        let tree = self.local().find_commit(oid(of)?)?.tree_id()?.detach();
+        self.write_commit(tree, parents, message, author, at)
+    }
+
     fn write_commit(
         &self,
         tree: ObjectId,

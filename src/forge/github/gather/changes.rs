@@ -86,7 +86,7 @@ fn same(a: Option<&Item>, b: Option<&Item>) -> bool {
     }
 }
 
-fn differences<'a>(old: &'a Listing, new: &'a Listing) -> BTreeMap<&'a str, Sides<'a>> {
+pub(super) fn differences<'a>(old: &'a Listing, new: &'a Listing) -> BTreeMap<&'a str, Sides<'a>> {
     let mut found = BTreeMap::new();
     let (mut left, mut right) = (old.items().iter().peekable(), new.items().iter().peekable());
     loop {

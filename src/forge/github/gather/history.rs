@@ -53,10 +53,26 @@ pub(super) struct History {
 
 impl Gatherer<'_> {
     pub(super) async fn history(&self, pull: &Pull, guard: &Guard) -> Result<History, GatherError> {
+        // The pull request's own list of files is against its own base branch.
+        let own_list = guard.into_unguarded.is_none();
+        match self.history_from(&guard.branch, pull, own_list).await? {
+            Some(history) => Ok(history),
+            None => self.unrelated(pull, guard).await,
+        }
+    }
+
+    /// What lies between `base` (a branch or a commit) and the pull request's head; `None` without a
+    /// comparison. `own_list`: the pull request's list of files is against `base`.
+    pub(super) async fn history_from(
+        &self,
+        base: &str,
+        pull: &Pull,
+        own_list: bool,
+    ) -> Result<Option<History>, GatherError> {
         let head = &pull.head.sha;
-        let comparison = match self.client.compare(&guard.branch, head).await {
+        let comparison = match self.client.compare(base, head).await {
             Ok(comparison) => comparison,
-            Err(ForgeError::NotFound(_)) => return self.unrelated(pull, guard).await,
+            Err(ForgeError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let base = Point::of(&comparison.base_commit);
@@ -65,13 +81,13 @@ impl Gatherer<'_> {
         let merge_bases = self
             .merge_bases(&commits, all_commits, &base, &merge_base)
             .await?;
-        let (files, all_files) = self.files(comparison.files, pull, guard).await?;
+        let (files, all_files) = self.files(comparison.files, pull, own_list).await?;
         let head_tree = match commits.iter().find(|commit| commit.sha == *head) {
             Some(commit) => Some(commit.commit.tree.sha.clone()),
             None if *head == merge_base.commit => Some(merge_base.tree.clone()),
             None => None,
         };
-        Ok(History {
+        Ok(Some(History {
             base,
             merge_base: Some(merge_base),
             merge_bases,
@@ -81,7 +97,7 @@ impl Gatherer<'_> {
             all_commits,
             files,
             all_files,
-        })
+        }))
     }
 
     /// No comparison: if the branch is there, the histories have nothing in common.
@@ -101,7 +117,7 @@ impl Gatherer<'_> {
         })
     }
 
-    async fn commits(
+    pub(super) async fn commits(
         &self,
         first: &Comparison,
         base: &Sha,
@@ -178,14 +194,13 @@ impl Gatherer<'_> {
         &self,
         compared: Option<Vec<ListedFile>>,
         pull: &Pull,
-        guard: &Guard,
+        own_list: bool,
     ) -> Result<(Vec<ListedFile>, bool), GatherError> {
         let compared = compared.unwrap_or_default();
         if compared.len() < COMPARED_FILES {
             return Ok((compared, true));
         }
-        // The pull request's own list is against its own base branch.
-        if guard.into_unguarded.is_some() {
+        if !own_list {
             return Ok((compared, false));
         }
         let number = crate::model::PrNumber(pull.number);

@@ -9,6 +9,7 @@
 
 mod audit;
 mod changes;
+mod group;
 mod history;
 mod listing;
 mod objects;
@@ -36,6 +37,7 @@ use objects::Objects;
 use survey::account;
 
 pub use audit::ContractAt;
+pub use group::GroupFacts;
 pub use survey::{CommitAuthor, Guard, Survey};
 
 /// Why nothing can be said of a pull request.
@@ -75,10 +77,21 @@ impl Gatherer<'_> {
         now: DateTime<Utc>,
         patience: Patience,
     ) -> Result<Snapshot, GatherError> {
-        let started = Instant::now();
         let merged_tree = self
             .merged_tree(pull, &survey.guard, &survey.history, patience)
             .await?;
+        self.on_tree(survey, merged_tree, now, Whose::All).await
+    }
+
+    /// A patch's Snapshot on a merged tree.
+    async fn on_tree(
+        &self,
+        survey: Survey,
+        merged_tree: Fact<Sha>,
+        now: DateTime<Utc>,
+        whose: Whose,
+    ) -> Result<Snapshot, GatherError> {
+        let started = Instant::now();
         let merged = match &merged_tree {
             Fact::Known(tree) if *tree == survey.history.base.tree => survey.base.clone(),
             Fact::Known(tree) => self.listing(tree, &known(&[survey.base.known()])).await?,
@@ -86,7 +99,9 @@ impl Gatherer<'_> {
         };
         let contract = self.contract(&survey, merged.known()).await?;
         let plan = facts::Plan::new(&contract);
-        let mut write_set = self.write_set(&survey, merged.known(), &plan).await?;
+        let mut write_set = self
+            .write_set(&survey, merged.known(), &plan, whose)
+            .await?;
         let judged = survey.opted_in || objects::has_contract(&contract);
         let mut held = self.held(&merged, judged, &mut write_set, &plan).await?;
         held.stats.forge_requests = self.client.requests();
@@ -199,6 +214,7 @@ impl Gatherer<'_> {
         survey: &Survey,
         merged: Option<&Listing>,
         plan: &facts::Plan,
+        whose: Whose,
     ) -> Result<Fact<Vec<Change>>, GatherError> {
         let history = &survey.history;
         let base = match &survey.base {
@@ -234,7 +250,11 @@ impl Gatherer<'_> {
             head: head.as_ref(),
             patch: &patch,
         };
-        Ok(Fact::Known(changes::changes(&sources, plan)))
+        let mut changes = changes::changes(&sources, plan);
+        if whose == Whose::Own {
+            changes.retain(|change| patch.contains_key(&change.path));
+        }
+        Ok(Fact::Known(changes))
     }
 
     /// Attribute files, fixtures and what may begin with `#!`, in one round.
@@ -260,6 +280,15 @@ impl Gatherer<'_> {
             .collect();
         self.objects(&attributes, &hashed).await
     }
+}
+
+/// Which changes of the merged tree are the patch's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// All of them.
+    All,
+    /// Those at paths that the patch itself changes: others brought the rest.
+    Own,
 }
 
 /// What the merged tree holds.

@@ -190,7 +190,7 @@ impl Gatherer<'_> {
     }
 
     /// Evidence of an agent stays with the pull request and with the head (protocol 5.4).
-    async fn author(
+    pub(super) async fn author(
         &self,
         pull: &Pull,
         history: &History,
