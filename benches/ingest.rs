@@ -14,7 +14,7 @@
 mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,8 +110,12 @@ fn body(example: &Value, number: u64) -> String {
     serde_json::to_string(&payload).expect("JSON")
 }
 
-/// The server, and where it listens. Its forge is a port that nobody serves: no job gets anywhere.
+/// The server, and where it listens. Its forge takes every request and never answers, as one that is slow:
+/// one job is at work all the while.
 fn frostline(folder: &Path) -> (Child, SocketAddr) {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let forge = format!("http://{}", silent.local_addr().expect("an address"));
+    std::thread::spawn(move || silent.incoming().collect::<Vec<_>>());
     std::fs::write(folder.join("secret"), SECRET).expect("a file");
     let mut child = Command::new(FROSTLINE)
         .args(["serve", "--bind", "127.0.0.1:0", "--queue-concurrency", "1"])
@@ -122,7 +126,7 @@ fn frostline(folder: &Path) -> (Child, SocketAddr) {
             "key.pem",
         ])
         .args(["--github-webhook-secret-file", "secret"])
-        .args(["--github-api-url", "http://127.0.0.1:9"])
+        .args(["--github-api-url", &forge])
         .env("FROSTLINE_GITHUB__ALLOW_HTTP_LOOPBACK", "true")
         .env("RUST_LOG", "frostline=warn")
         .current_dir(folder)
