@@ -144,6 +144,7 @@ async fn start(config: ServerConfig, load: Load) -> anyhow::Result<(server::App,
         bind: config.bind,
         handler: Jobs::new(forge.clone(), store.clone()).with_links(links.clone()),
         links: Some(links),
+        app_id: Some(forge.app_id()),
         store,
         secrets,
         runner: RunnerSettings {

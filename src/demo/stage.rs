@@ -50,6 +50,7 @@ impl Stage {
             secrets: Secrets::new([forge.webhook_secret()]).context("no webhook secret")?,
             handler: handler(github, store.clone()),
             links: None,
+            app_id: Some(forge.app_id()),
             runner: RunnerSettings::default(),
             metrics: Metrics::default(),
             metrics_bind: None,

@@ -115,6 +115,7 @@ impl<'a> Case<'a> {
                 rule,
                 Rule::ContractUnreadable
                     | Rule::Undetermined
+                    | Rule::ForeignCheck
                     | Rule::MissingFixture
                     | Rule::DigestMismatch
                     | Rule::UnlockedFixture

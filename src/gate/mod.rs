@@ -48,6 +48,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     let case = Case::new(snapshot, reading, classes);
     let mut findings = Findings::new(&case);
     rules::undetermined::check(&case, &mut findings);
+    rules::foreign::check(&case, &mut findings);
     rules::contract::check(&case, &mut findings);
     rules::write_set::check(&case, &mut findings);
     let tally = rules::fixtures::check(&case, &mut findings);

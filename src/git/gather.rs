@@ -172,6 +172,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         subject,
         into_unguarded: None,
         reviews: None,
+        foreign_checks: None,
         base: sha(base.commit),
         head: sha(head),
         merge_bases: merge_bases_fact(&bases),

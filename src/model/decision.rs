@@ -151,6 +151,7 @@ names!(FreezeState {
 names!(Rule {
     ContractUnreadable => "contract-unreadable",
     Undetermined => "undetermined",
+    ForeignCheck => "foreign-check",
     ContractWithProduction => "contract-with-production",
     TestsWithProduction => "tests-with-production",
     LedgerInWriteSet => "ledger-in-write-set",
@@ -192,6 +193,7 @@ names!(Rule {
 pub enum Rule {
     ContractUnreadable,
     Undetermined,
+    ForeignCheck,
     ContractWithProduction,
     TestsWithProduction,
     LedgerInWriteSet,

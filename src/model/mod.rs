@@ -2,6 +2,7 @@
 //!
 //! PURE. Invariant: what could not be had is a value here ([`Fact`], [`BlobFact`]), never an empty list.
 
+mod checks;
 mod decision;
 mod ids;
 mod merge_group;
@@ -12,6 +13,7 @@ mod rules;
 mod snapshot;
 mod source;
 
+pub use checks::ForeignCheck;
 pub use decision::*;
 pub use ids::*;
 pub use merge_group::{MergeGroup, named_pull};

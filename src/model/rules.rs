@@ -8,6 +8,7 @@ impl Rule {
         match self {
             Self::ContractUnreadable
             | Self::Undetermined
+            | Self::ForeignCheck
             | Self::ContractWithProduction
             | Self::TestsWithProduction
             | Self::LedgerInWriteSet

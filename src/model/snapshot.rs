@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{FileDigest, Reviews, Sha, Sources};
+use super::{FileDigest, ForeignCheck, Reviews, Sha, Sources};
 
 /// Value of [`Snapshot::schema`].
 pub const SNAPSHOT_SCHEMA: &str = "frostline.snapshot/1";
@@ -400,6 +400,9 @@ pub struct Snapshot {
     /// What people said; looked at only where a person has to approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviews: Option<Reviews>,
+    /// Check-runs of other Apps under our name on this head; looked at only where an event told of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_checks: Option<Fact<Vec<ForeignCheck>>>,
     /// What gathering cost; copied into the decision's `stats`.
     pub stats: Stats,
 }

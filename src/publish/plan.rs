@@ -105,6 +105,14 @@ pub fn check_name(branch: &str, default_branch: &str) -> String {
     }
 }
 
+/// Could this be the name of one of our check-runs?
+pub fn is_check_name(name: &str) -> bool {
+    let branch = name
+        .strip_prefix("frostline (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    name == "frostline" || branch.is_some_and(|branch| !branch.is_empty())
+}
+
 pub fn conclusion(decision: &Decision) -> Conclusion {
     if decision.observe {
         return Conclusion::Neutral;

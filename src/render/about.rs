@@ -38,6 +38,11 @@ table! {
         "what was not seen may hold anything, so it never counts as nothing",
         "remove the cause (merge the base branch, fetch what is missing), then evaluate again",
     }
+    ForeignCheck {
+        "another App has a check-run under our name on this head",
+        "a branch rule that names the check alone takes either for ours, so that anybody's green run could stand in for a refusal",
+        "give the other App's check another name, require ours with this App as its source, and push a new commit",
+    }
     ContractWithProduction {
         "a contract file and a production path change together",
         "a patch that rewrites the rules it is judged by would judge itself",

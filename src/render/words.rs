@@ -184,6 +184,10 @@ pub fn nouns(rule: Rule) -> (&'static str, &'static str) {
     match rule {
         Rule::ContractUnreadable => ("unreadable contract file", "unreadable contract files"),
         Rule::Undetermined => ("fact that could not be had", "facts that could not be had"),
+        Rule::ForeignCheck => (
+            "check-run of another App under our name",
+            "check-runs of other Apps under our name",
+        ),
         Rule::ContractWithProduction => (
             "contract path changed with production",
             "contract paths changed with production",

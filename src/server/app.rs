@@ -29,6 +29,8 @@ pub struct ServeParts<H> {
     pub metrics: Metrics,
     /// Where `/metrics` listens if not at `bind`.
     pub metrics_bind: Option<SocketAddr>,
+    /// The App whose server it is.
+    pub app_id: Option<u64>,
     /// How often everything is looked at that a lost webhook may have left out, from the start on; `None`:
     /// never.
     pub sweep_every: Option<Duration>,
@@ -60,6 +62,10 @@ impl App {
         let secrets = SharedSecrets::from(parts.secrets);
         let state = AppState::new(parts.store.clone(), secrets.clone(), runner.pulse())
             .with_metrics(metrics, parts.metrics_bind.is_none());
+        let state = match parts.app_id {
+            Some(app_id) => state.with_app(app_id),
+            None => state,
+        };
         let state = match parts.links {
             Some(links) => state.with_links(links),
             None => state,

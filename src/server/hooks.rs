@@ -11,8 +11,10 @@ use axum::{Extension, Json};
 use serde::Serialize;
 
 use crate::model::{DeliveryId, RepoName};
-use crate::store::{AskSource, AskedOf, Delivery, NewAsk, Pushed, Received, RepoKey, Task};
-use crate::webhook::{Event, PullAction, RerunEvent, delivery_id};
+use crate::store::{
+    AskSource, AskedOf, Delivery, ForeignRun, NewAsk, Pushed, Received, RepoKey, Task,
+};
+use crate::webhook::{Event, NamesakeEvent, PullAction, RerunEvent, delivery_id};
 
 use super::AppState;
 use super::body::{BODY_LIMIT, BodyError};
@@ -71,7 +73,7 @@ async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Res
         })?;
     let event = Event::parse(name, &verified)
         .map_err(|error| refuse(StatusCode::BAD_REQUEST, error.to_string()))?;
-    if event == Event::NoUse {
+    if event == Event::NoUse || is_own_run(state, &event) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let id = one(headers, "x-github-delivery")
@@ -85,6 +87,11 @@ async fn accept(state: &AppState, headers: &HeaderMap, body: Body) -> Result<Res
     Ok(store(state, delivery(id, name, event)).await)
 }
 
+/// The forge tells us of our own check-runs too.
+fn is_own_run(state: &AppState, event: &Event) -> bool {
+    matches!(event, Event::Namesake(event) if Some(event.app) == state.app_id)
+}
+
 /// What an event asks for.
 fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
     let mut delivery = Delivery {
@@ -93,6 +100,7 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
         action: String::new(),
         tasks: Vec::new(),
         pushed: None,
+        foreign: None,
         ask: None,
     };
     match event {
@@ -125,6 +133,7 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
             delivery.tasks.push(Task::from(&event.pull));
         }
         Event::Rerun(event) => rerun(&mut delivery, event),
+        Event::Namesake(event) => namesake(&mut delivery, event),
         Event::Place(event) => {
             event.action.clone_into(&mut delivery.action);
             delivery.tasks = places::tasks(event);
@@ -162,6 +171,23 @@ fn rerun(delivery: &mut Delivery, event: RerunEvent) {
     }
     delivery.tasks.push(Task::Head {
         repo,
+        head: event.head,
+    });
+}
+
+fn namesake(delivery: &mut Delivery, event: NamesakeEvent) {
+    event.action.clone_into(&mut delivery.action);
+    delivery.foreign = Some(ForeignRun {
+        head: event.head.clone(),
+        name: event.name,
+        app: event.app,
+        run: event.run,
+    });
+    delivery.tasks.push(Task::Head {
+        repo: RepoKey {
+            installation: event.installation,
+            repo: event.repo,
+        },
         head: event.head,
     });
 }

@@ -64,6 +64,8 @@ pub struct AppState {
     pub(crate) limits: Limits,
     pub(crate) links: Option<Links>,
     pub(crate) metrics: Metrics,
+    /// Whose events about check-runs tell us nothing new.
+    pub(crate) app_id: Option<u64>,
     /// `/metrics` is one of these routes.
     pub(crate) shows_metrics: bool,
 }
@@ -79,6 +81,15 @@ impl AppState {
             links: None,
             metrics: Metrics::default(),
             shows_metrics: true,
+            app_id: None,
+        }
+    }
+
+    /// Events about this App's own check-runs are of no use.
+    pub fn with_app(self, app_id: u64) -> Self {
+        Self {
+            app_id: Some(app_id),
+            ..self
         }
     }
 

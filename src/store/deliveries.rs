@@ -6,7 +6,7 @@ use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
 
 use super::cache::repo_key;
 use super::queue::{Coalesce, JobPayload};
-use super::{NewAsk, Pushed, RepoKey, Store, StoreError, Task};
+use super::{ForeignRun, NewAsk, Pushed, RepoKey, Store, StoreError, Task};
 
 /// What is kept of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Delivery {
     pub tasks: Vec<Task>,
     /// Who pushed to the pull request of the first task.
     pub pushed: Option<Pushed>,
+    /// A check-run of another App under our name, in the repository of the first task.
+    pub foreign: Option<ForeignRun>,
     /// What a person asks for with it.
     pub ask: Option<(AskedOf, NewAsk)>,
 }
@@ -104,6 +106,9 @@ impl Store {
                 delivery: Some(delivery.id.clone()),
             };
             self.enqueue_in(tx, &payload, coalesce, now).await?;
+        }
+        if let (Some(repo), Some(run)) = (first.and_then(Task::repo), &delivery.foreign) {
+            self.put_foreign_in(tx, repo, run, now).await?;
         }
         let first = first.and_then(|task| Some((task.repo()?, task.number()?)));
         if let (Some(key), Some(pushed)) = (first, &delivery.pushed) {

@@ -33,6 +33,13 @@ const AGED: &[(&str, i64)] = &[
     // The forge redelivers for a week at most.
     ("DELETE FROM delivery WHERE received_at < ?1", 30 * DAY),
     ("DELETE FROM merge_group WHERE seen_at < ?1", 30 * DAY),
+    // No event tells of them again.
+    (
+        "DELETE FROM foreign_run WHERE seen_at < ?1 AND NOT EXISTS (
+             SELECT 1 FROM pull_state AS open
+             WHERE open.repository = foreign_run.repository AND open.head = foreign_run.head)",
+        90 * DAY,
+    ),
     ("DELETE FROM tree_listing WHERE used_at < ?1", UNUSED),
     ("DELETE FROM blob_bytes WHERE used_at < ?1", UNUSED),
     ("DELETE FROM source_facts WHERE used_at < ?1", UNUSED),

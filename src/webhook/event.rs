@@ -9,6 +9,7 @@ use super::Verified;
 use super::asks::{self, CommentEvent, RerunEvent, ReviewEvent};
 use super::groups::{self, GroupEvent};
 use super::places::{self, PlaceEvent};
+use super::runs::{self, NamesakeEvent};
 
 /// Actions of `pull_request` after which the pull request is judged anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,7 @@ pub enum Event {
     Comment(CommentEvent),
     Review(ReviewEvent),
     Rerun(RerunEvent),
+    Namesake(NamesakeEvent),
     Place(PlaceEvent),
     Group(GroupEvent),
     /// An event or action that asks for nothing (`ping` is one).
@@ -147,6 +149,9 @@ impl Event {
         let event = match name {
             "issue_comment" => asks::comment(action, body)?.map(Self::Comment),
             "pull_request_review" => asks::review(action, body)?.map(Self::Review),
+            "check_run" if matches!(action, "created" | "completed") => {
+                runs::namesake(action, body)?.map(Self::Namesake)
+            }
             "check_run" | "check_suite" => asks::rerun(action, body)?.map(Self::Rerun),
             "merge_group" => groups::group(action, body)?.map(Self::Group),
             "push" => places::push(body)?.map(Self::Place),

@@ -7,10 +7,12 @@ mod asks;
 mod event;
 mod groups;
 mod places;
+mod runs;
 mod signature;
 
 pub use asks::{CommentEvent, Press, RerunEvent, ReviewEvent, Sender};
 pub use event::{Event, EventError, PullAction, PullEvent, USED, delivery_id};
 pub use groups::GroupEvent;
 pub use places::{PlaceEvent, What};
+pub use runs::NamesakeEvent;
 pub use signature::{Secrets, SharedSecrets, SignatureError, Verified, sign};

@@ -24,6 +24,7 @@ use crate::store::{Lease, OpenEvaluation, Store};
 use super::Outcome;
 use super::bound::Judged;
 use super::commands::Commands;
+use super::foreign;
 use super::reviews::ReviewFacts;
 use super::seat::Seat;
 use super::stop::Stop;
@@ -191,6 +192,7 @@ impl<'a> Work<'a> {
         facts: &ReviewFacts<'_>,
         (seat, evidence): (Seat, &BTreeSet<String>),
     ) -> Result<(Snapshot, Decision), Stop> {
+        snapshot.foreign_checks = foreign::checks(self.client, self.store, facts.key).await?;
         let mut decision = with_reviews(&mut snapshot, facts).await?;
         let config = snapshot.contract.get(&Layer::Config);
         let config = config.map_or_else(Default::default, |file| RepoConfig::of(&file.base));

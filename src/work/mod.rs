@@ -8,6 +8,7 @@ mod bound;
 mod branch;
 mod commands;
 mod evaluate;
+mod foreign;
 mod group;
 mod heads;
 mod jobs;

@@ -13,6 +13,7 @@ mod doctor;
 mod evaluate;
 mod fake_forge;
 mod faults;
+mod foreign;
 mod forge;
 mod git_commands;
 mod git_fixtures;

@@ -253,6 +253,7 @@ async fn metrics_with_an_address_of_their_own_are_there_alone() {
     let metrics = Metrics::default();
     let app = App::start(ServeParts {
         sweep_every: None,
+        app_id: None,
         bind: ([127, 0, 0, 1], 0).into(),
         store: world.store.clone(),
         secrets: Secrets::new(["s"]).unwrap(),

@@ -110,6 +110,7 @@ fn delivery(id: &str, number: u64, head: char) -> Delivery {
             head: Some(head.to_string().repeat(40).parse().unwrap()),
         }],
         pushed: None,
+        foreign: None,
         ask: None,
     }
 }

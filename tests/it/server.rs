@@ -454,6 +454,7 @@ async fn start(folder: &tempfile::TempDir, grace: Duration) -> Running {
     let let_go = Arc::new(Semaphore::new(0));
     let app = App::start(ServeParts {
         sweep_every: None,
+        app_id: None,
         bind: ([127, 0, 0, 1], 0).into(),
         store: store_in(folder).await,
         secrets: Secrets::new(["s"]).unwrap(),
@@ -562,6 +563,7 @@ async fn an_address_in_use_is_told_with_the_way_out() {
     let running = start(&folder, Duration::ZERO).await;
     let second = App::start(ServeParts {
         sweep_every: None,
+        app_id: None,
         bind: running.app.address(),
         store: store_in(&folder).await,
         secrets: Secrets::new(["s"]).unwrap(),

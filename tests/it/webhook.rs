@@ -298,7 +298,7 @@ async fn an_event_without_use_is_answered_and_forgotten() {
         ("pull_request", json!({"action": "assigned"})),
         ("issue_comment", json!({"action": "edited"})),
         ("pull_request_review", json!({"action": "edited"})),
-        ("check_run", json!({"action": "created"})),
+        ("check_run", json!({"action": "no_such_action"})),
         ("check_suite", json!({"action": "requested"})),
         ("pull_request", json!({"action": "no_such_action"})),
         ("pull_request", json!({})),
@@ -748,6 +748,40 @@ fn real_requests_to_run_a_check_again_name_their_commit() {
         }
     }
     assert!(runs > 1 && suites > 0, "{runs} runs, {suites} suites");
+}
+
+#[test]
+fn real_check_runs_under_our_name_say_whose_they_are() {
+    let Some(examples) = delivered("check_run", &["created", "completed"]) else {
+        return;
+    };
+    let mut seen = 0;
+    for (action, mut payload) in examples {
+        assert_eq!(parse("check_run", &payload), Ok(Event::NoUse));
+        for name in ["frostline", "frostline (release/1)"] {
+            payload["check_run"]["name"] = json!(name);
+            let Ok(Event::Namesake(event)) = parse("check_run", &payload) else {
+                panic!("{action}: {payload}");
+            };
+            let run = &payload["check_run"];
+            assert_eq!((event.name.as_str(), event.action), (name, action.as_str()));
+            assert_eq!(event.head.as_str(), run["head_sha"]);
+            assert_eq!(
+                (event.run, event.app),
+                (
+                    run["id"].as_u64().unwrap(),
+                    run["app"]["id"].as_u64().unwrap()
+                )
+            );
+        }
+        payload["check_run"]["app"] = Value::Null;
+        let Ok(Event::Namesake(event)) = parse("check_run", &payload) else {
+            panic!("{action}: {payload}");
+        };
+        assert_eq!(event.app, 0, "nobody's, and so not ours");
+        seen += 1;
+    }
+    assert!(seen > 2, "{seen}");
 }
 
 #[test]

@@ -153,6 +153,10 @@ pub struct Tree {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AppRef {
     pub id: u64,
+    #[serde(default)]
+    pub slug: Option<String>,
+    #[serde(default)]
+    pub name: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -164,6 +168,7 @@ pub struct RunOutput {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CheckRun {
     pub id: u64,
+    pub name: String,
     pub external_id: Option<String>,
     /// queued, in_progress, completed.
     pub status: String,

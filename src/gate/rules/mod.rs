@@ -3,10 +3,12 @@
 pub mod contract;
 pub mod coverage;
 pub mod fixtures;
+pub mod foreign;
 pub mod freezes;
 pub mod undetermined;
 pub mod write_set;
 
+use super::verdict::VERDICT_STEP;
 use crate::model::Rule;
 
 /// The step of protocol 5.1 that a rule belongs to.
@@ -34,5 +36,7 @@ pub fn step_of(rule: Rule) -> u8 {
         SensitiveFreeze | DanglingFreeze | UnboundFreeze => 4,
         UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | DisabledProperty
         | NoProduction | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
+        // About no path: it is the verdict that could be mistaken for another one.
+        ForeignCheck => VERDICT_STEP,
     }
 }

@@ -18,6 +18,9 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
             reasons.insert(format!("{what}: {why}"));
         }
     };
+    if let Some(foreign) = &snapshot.foreign_checks {
+        note("the check-runs of other Apps", foreign.why_not());
+    }
     note("the merge base", snapshot.merge_bases.why_not());
     if matches!(&snapshot.merge_bases, Fact::Known(bases) if bases.is_empty()) {
         note(

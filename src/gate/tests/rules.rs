@@ -21,6 +21,16 @@ fn row(rule: Rule, scene: Scene, effect: Effect, path: impl Into<Option<&'static
     }
 }
 
+fn with_foreign(scene: Scene) -> Scene {
+    scene.tweak(|s| {
+        s.foreign_checks = Some(Fact::Known(vec![ForeignCheck {
+            name: "frostline".to_owned(),
+            app: "other".to_owned(),
+            app_id: 7,
+        }]));
+    })
+}
+
 fn contract_rules() -> Vec<Row> {
     use Effect::*;
     let quiet = Scene::quiet;
@@ -66,6 +76,19 @@ fn contract_rules() -> Vec<Row> {
         row(
             Rule::Undetermined,
             quiet().tweak(|s| s.merge_bases = Fact::Known(vec![])),
+            Refuse,
+            None,
+        ),
+        row(
+            Rule::Undetermined,
+            production().tweak(|s| s.foreign_checks = Some(Fact::Missing("gone".to_owned()))),
+            Refuse,
+            None,
+        ),
+        row(Rule::ForeignCheck, with_foreign(production()), Refuse, None),
+        row(
+            Rule::ForeignCheck,
+            with_foreign(quiet().person()),
             Refuse,
             None,
         ),
@@ -412,6 +435,8 @@ fn no_rule_speaks_without_cause() {
     let decision = Scene::production().decide();
     assert_eq!(decision.findings, []);
     assert_eq!(Scene::quiet().decide().findings, []);
+    let looked = Scene::quiet().tweak(|s| s.foreign_checks = Some(Fact::Known(Vec::new())));
+    assert_eq!(looked.decide().findings, []);
 }
 
 #[test]
@@ -436,7 +461,8 @@ fn an_opaque_fixture_has_no_other_fixture_finding() {
 
 #[test]
 fn what_could_not_be_had_is_undetermined_and_refuses() {
-    let tweaks: [fn(&mut Snapshot); 8] = [
+    let tweaks: [fn(&mut Snapshot); 9] = [
+        |s| s.foreign_checks = Some(Fact::Unavailable("not allowed".to_owned())),
         |s| s.merge_bases = Fact::Missing("no common commit".to_owned()),
         |s| s.merged_tree = Fact::Unavailable("src/a.py conflicts".to_owned()),
         |s| s.write_set = Fact::Truncated("3,000 files are listed".to_owned()),

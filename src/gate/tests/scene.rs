@@ -332,6 +332,7 @@ impl Scene {
             subject: Subject::Patch,
             into_unguarded: None,
             reviews: None,
+            foreign_checks: None,
             base: id_of("base"),
             head: id_of("head"),
             merge_bases: Fact::Known(vec![id_of("base")]),

@@ -57,7 +57,8 @@ impl TestApp {
         let handler = Jobs::new(github, store.clone());
         let runner = Runner::new(store.clone(), handler, RunnerSettings::default());
         let secrets = Secrets::new([forge.webhook_secret()]).unwrap();
-        let router = router(AppState::new(store.clone(), secrets, runner.pulse()));
+        let state = AppState::new(store.clone(), secrets, runner.pulse());
+        let router = router(state.with_app(forge.app_id()));
         Self {
             _logs: LogWatch::of(&forge),
             forge,

@@ -116,6 +116,7 @@ impl Gatherer<'_> {
             tree: held.tree,
             sources: held.sources,
             reviews: None,
+            foreign_checks: None,
             stats: held.stats,
         })
     }

@@ -113,6 +113,7 @@ impl Gatherer<'_> {
             subject: Subject::Patch,
             into_unguarded: survey.guard.into_unguarded,
             reviews: None,
+            foreign_checks: None,
             base: survey.history.base.commit,
             head: survey.history.head,
             merge_bases: survey.history.merge_bases,
