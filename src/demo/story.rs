@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::forge::{CheckRun, Comment, FileChange, NewPull, Webhook};
+use super::forge::{CheckRun, Comment, FileChange, NewPull, Required, Webhook};
 use super::page::{page, wrap};
 use super::project::{self, FIXTURE, PARSER, WRITER};
 use super::stage::Stage;
@@ -33,6 +33,13 @@ fn opening(stage: &Stage, told: &mut Told<'_>) -> Result<u64> {
     stage
         .forge
         .create_repo(REPO, project::FILES.iter().copied())?;
+    let required = Required {
+        branch: "main".to_owned(),
+        context: "frostline".to_owned(),
+        app: Some(stage.forge.app_id()),
+        by_protection: false,
+    };
+    stage.forge.require(REPO, vec![required])?;
     told.heading("1. A repository with a contract")?;
     told.say(&format!(
         "{REPO} is a small Python project. Its people keep, on the branch `main`:"

@@ -83,6 +83,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
         repository: snapshot.repository.clone(),
         branch: snapshot.branch.clone(),
         into_unguarded: snapshot.into_unguarded.clone(),
+        required: snapshot.required,
         base: snapshot.base.clone(),
         merge_base: snapshot
             .merge_bases

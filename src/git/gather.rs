@@ -173,6 +173,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         into_unguarded: None,
         reviews: None,
         foreign_checks: None,
+        required: None,
         base: sha(base.commit),
         head: sha(head),
         merge_bases: merge_bases_fact(&bases),

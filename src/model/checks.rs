@@ -11,3 +11,16 @@ pub struct ForeignCheck {
     pub app: String,
     pub app_id: u64,
 }
+
+/// What the rules of the guarded branch say of our check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Requirement {
+    /// It is required, and from this App.
+    Pinned,
+    /// It is required, and any App's run of the name would do, or another App's.
+    AnyApp,
+    NotRequired,
+    /// The rules could not be read.
+    Unknown,
+}

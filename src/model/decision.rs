@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorKind, ChangeStatus, Hunk, ReviewOutcome, Sha, Standing, Stats, Subject};
+use super::{
+    AuthorKind, ChangeStatus, Hunk, Requirement, ReviewOutcome, Sha, Standing, Stats, Subject,
+};
 
 /// Value of [`Decision::schema`].
 pub const DECISION_SCHEMA: &str = "frostline.decision/1";
@@ -372,6 +374,9 @@ pub struct Decision {
     pub repository: String,
     pub branch: String,
     pub into_unguarded: Option<String>,
+    /// What the branch's rules say of the check that shows this; changes no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<Requirement>,
     pub base: Sha,
     pub merge_base: Option<Sha>,
     pub head: Sha,

@@ -13,7 +13,7 @@ mod rules;
 mod snapshot;
 mod source;
 
-pub use checks::ForeignCheck;
+pub use checks::{ForeignCheck, Requirement};
 pub use decision::*;
 pub use ids::*;
 pub use merge_group::{MergeGroup, named_pull};

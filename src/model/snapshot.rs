@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{FileDigest, ForeignCheck, Reviews, Sha, Sources};
+use super::{FileDigest, ForeignCheck, Requirement, Reviews, Sha, Sources};
 
 /// Value of [`Snapshot::schema`].
 pub const SNAPSHOT_SCHEMA: &str = "frostline.snapshot/1";
@@ -403,6 +403,9 @@ pub struct Snapshot {
     /// Check-runs of other Apps under our name on this head; looked at only where an event told of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_checks: Option<Fact<Vec<ForeignCheck>>>,
+    /// What the branch's rules say of our check; looked at only where there is a forge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<Requirement>,
     /// What gathering cost; copied into the decision's `stats`.
     pub stats: Stats,
 }

@@ -5,7 +5,7 @@ use super::escape::{Place, code, prose};
 use super::words::{HOW_TO_START, by_strength, count, opts_in, sentence, state_and_why};
 use crate::model::{
     AuthorKind, ChangeStatus, Class, Coverage, DECISION_SCHEMA, Decision, Finding, FreezeRow,
-    ListedProperty, PropertyState, Says, Standing, Subject, Verdict,
+    ListedProperty, PropertyState, Requirement, Says, Standing, Subject, Verdict,
 };
 
 /// Names that one cell of the coverage table lists before it counts the rest.
@@ -22,6 +22,9 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
             code(&decision.branch, Place::Line)
         ));
     }
+    if let Some(text) = unpinned(decision) {
+        document.paragraph(&text);
+    }
     if decision.verdict == Verdict::NotApplicable && !opts_in(decision) {
         for (number, line) in HOW_TO_START.iter().enumerate() {
             document.push(&format!("{}. {line}\n", number + 1));
@@ -37,6 +40,24 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
     write_set(&mut document, decision);
     commits(&mut document, decision);
     document.finish()
+}
+
+/// Why the check may not hold a merge back, or that this is not known.
+fn unpinned(decision: &Decision) -> Option<String> {
+    let branch = code(&decision.branch, Place::Line);
+    match decision.required? {
+        Requirement::Pinned => None,
+        Requirement::AnyApp => Some(format!(
+            "`unpinned`: a rule of {branch} requires this check without saying that it is this App's, so that \
+             another App's check-run of the same name would do. Set this App as its source."
+        )),
+        Requirement::NotRequired => Some(format!(
+            "`unpinned`: no rule of {branch} requires this check, so that it holds no merge back."
+        )),
+        Requirement::Unknown => Some(format!(
+            "Whether a rule of {branch} requires this check of this App is unknown: the rules could not be read."
+        )),
+    }
 }
 
 /// Who approved, or what is missing for it.

@@ -22,6 +22,7 @@ mod pages;
 mod prune;
 mod published;
 mod queue;
+mod requirements;
 mod reviews;
 mod settle;
 mod sources;

@@ -25,6 +25,7 @@ use super::Outcome;
 use super::bound::Judged;
 use super::commands::Commands;
 use super::foreign;
+use super::required;
 use super::reviews::ReviewFacts;
 use super::seat::Seat;
 use super::stop::Stop;
@@ -192,7 +193,12 @@ impl<'a> Work<'a> {
         facts: &ReviewFacts<'_>,
         (seat, evidence): (Seat, &BTreeSet<String>),
     ) -> Result<(Snapshot, Decision), Stop> {
-        snapshot.foreign_checks = foreign::checks(self.client, self.store, facts.key).await?;
+        let (client, store) = (self.client, self.store);
+        snapshot.foreign_checks = foreign::checks(client, store, facts.key).await?;
+        if snapshot.opted_in {
+            let check = (snapshot.branch.as_str(), facts.key.check_name.as_str());
+            snapshot.required = Some(required::requirement(client, store, check).await?);
+        }
         let mut decision = with_reviews(&mut snapshot, facts).await?;
         let config = snapshot.contract.get(&Layer::Config);
         let config = config.map_or_else(Default::default, |file| RepoConfig::of(&file.base));

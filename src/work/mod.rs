@@ -12,6 +12,7 @@ mod foreign;
 mod group;
 mod heads;
 mod jobs;
+mod required;
 mod reviews;
 mod runner;
 mod seat;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use frostline::demo::forge::{Access, Answer as FaultAnswer, Fault, FileChange, Limits, NewPull};
+use frostline::demo::forge::{
+    Access, Answer as FaultAnswer, Fault, FileChange, Limits, NewPull, Required,
+};
 use frostline::model::EntryKind;
 use serde_json::{Value, json};
 
@@ -551,6 +553,19 @@ async fn answers_are_as_the_forge_describes_them() {
     let mut new = NewPull::new("fix/one", "acme-coder[bot]", "One");
     (new.body, new.labels, new.draft) = (Some("text"), &["codex"], true);
     let number = forge.open_pull(REPO, new).unwrap();
+    let required = [
+        (None, true),
+        (Some(7), true),
+        (None, false),
+        (Some(7), false),
+    ];
+    let required = required.map(|(app, by_protection)| Required {
+        branch: "main".to_owned(),
+        context: "frostline".to_owned(),
+        app,
+        by_protection,
+    });
+    forge.require(REPO, required.to_vec()).unwrap();
     let key = token(&forge, REPO).await;
     let app = app_token(&forge, forge.private_key_pem(), -30, 300);
     let installation = forge.installation_id(REPO).unwrap();
@@ -594,6 +609,9 @@ async fn answers_are_as_the_forge_describes_them() {
         format!("/repos/{REPO}/pulls/{number}/commits"),
         format!("/repos/{REPO}/compare/main...fix/one"),
         format!("/repos/{REPO}/branches/fix/one"),
+        format!("/repos/{REPO}/branches/main"),
+        format!("/repos/{REPO}/rules/branches/main"),
+        format!("/repos/{REPO}/rules/branches/main?per_page=1&page=2"),
         format!("/repos/{REPO}/git/ref/heads/fix/one"),
         format!("/repos/{REPO}/git/commits/{head}"),
         format!("/repos/{REPO}/git/trees/{head}"),

@@ -1,10 +1,12 @@
-//! Check-runs of other Apps under the name of ours.
+//! Check-runs of other Apps under the name of ours, and branch rules that would take them for it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
-use frostline::demo::forge::{Answer, CheckRun, Fault, NewPull};
-use frostline::model::Sha;
+use frostline::demo::forge::{Answer, CheckRun, Fault, NewPull, Required};
+use frostline::model::{Requirement, Sha};
 use sqlx::Connection as _;
 
 use crate::support::app::TestApp;
@@ -190,4 +192,132 @@ async fn a_run_that_was_told_of_is_kept_while_its_head_is_open() {
         .await
         .unwrap();
     assert_eq!(kept, [head.as_str()]);
+}
+
+fn required(context: &str, app: Option<u64>, by_protection: bool) -> Required {
+    Required {
+        branch: "main".to_owned(),
+        context: context.to_owned(),
+        app,
+        by_protection,
+    }
+}
+
+/// What one evaluation in a repository whose branch requires this says.
+async fn said(required: Vec<Required>, fault: Option<Fault>) -> (Option<Requirement>, String) {
+    let world = World::new().await;
+    world.forge.require(REPO, required).unwrap();
+    let number = world.pull("fix", &COVERED);
+    if let Some(fault) = fault {
+        world.forge.fault(fault);
+    }
+    world.evaluate(number).await;
+    assert_eq!(world.conclusion(number), "success", "it changes no verdict");
+    let (decision, _) = world.decision(number).await;
+    world.forge.assert_clean();
+    (decision.required, world.run(number).summary.unwrap())
+}
+
+#[tokio::test]
+async fn a_check_that_no_rule_pins_to_this_app_is_unpinned() {
+    let ours = World::new().await.forge.app_id();
+    let other = Some(OTHER);
+    for by_protection in [false, true] {
+        let check = |context, app| required(context, app, by_protection);
+        let lint = check("lint", Some(ours));
+        for (checks, expected) in [
+            (vec![], Requirement::NotRequired),
+            (vec![lint.clone()], Requirement::NotRequired),
+            (
+                vec![check("frostline (x)", Some(ours))],
+                Requirement::NotRequired,
+            ),
+            (vec![check("frostline", None)], Requirement::AnyApp),
+            (vec![check("frostline", other)], Requirement::AnyApp),
+            (
+                vec![
+                    lint,
+                    check("frostline", None),
+                    check("frostline", Some(ours)),
+                ],
+                Requirement::Pinned,
+            ),
+        ] {
+            let (says, summary) = said(checks.clone(), None).await;
+            assert_eq!(says, Some(expected), "{checks:?}");
+            let is_told = summary.contains("`unpinned`");
+            assert_eq!(is_told, expected != Requirement::Pinned, "{summary}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rules_that_cannot_be_read_are_unknown_unless_the_others_pin_it() {
+    let ours = Some(World::new().await.forge.app_id());
+    for (path, by_protection) in [
+        ("/rules/branches/main", true),
+        ("parser/branches/main", false),
+    ] {
+        for status in [403, 404] {
+            let fault = || Some(Fault::next("GET", path, Answer::Status(status)));
+            let any = vec![required("frostline", None, by_protection)];
+            let (says, summary) = said(any, fault()).await;
+            assert_eq!(says, Some(Requirement::Unknown), "{path}");
+            assert!(summary.contains("is unknown"), "{summary}");
+            let pinned = vec![required("frostline", ours, by_protection)];
+            let (says, _) = said(pinned, fault()).await;
+            assert_eq!(says, Some(Requirement::Pinned), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_rules_say_is_read_again_after_an_hour() {
+    let world = World::new().await;
+    let number = world.pull("fix", &COVERED);
+    world.evaluate(number).await;
+    let ours = Some(world.forge.app_id());
+    let pinned = vec![required("frostline", ours, false)];
+    world.forge.require(REPO, pinned).unwrap();
+    let before = world.forge.requests().len();
+    world.advance(Duration::from_secs(59 * 60));
+    world.evaluate(number).await;
+    let asked = world.requests_since(before);
+    assert!(
+        asked.iter().all(|request| !request.contains("/rules/")),
+        "{asked:?}"
+    );
+    assert_eq!(world.runs(number).len(), 1);
+    world.advance(Duration::from_secs(2 * 60));
+    world.evaluate(number).await;
+    let (decision, _) = world.decision(number).await;
+    assert_eq!(decision.required, Some(Requirement::Pinned));
+    let runs = world.runs(number);
+    assert_eq!(runs.len(), 2);
+    assert!(!runs[1].summary.as_ref().unwrap().contains("unpinned"));
+}
+
+#[tokio::test]
+async fn a_check_of_another_guarded_branch_is_looked_for_by_its_own_name() {
+    let mut files = contract(&two_fixtures());
+    files.push((".github/frostline.yml", "branches: [release/1]\n").into());
+    let world = World::with(files).await;
+    let tip = world.forge.branch(REPO, "main").unwrap();
+    world.forge.reset_branch(REPO, "release/1", &tip).unwrap();
+    let required = Required {
+        branch: "release/1".to_owned(),
+        ..required("frostline (release/1)", Some(world.forge.app_id()), false)
+    };
+    world.forge.require(REPO, vec![required]).unwrap();
+    world.push("fix", &COVERED, AGENT);
+    let new = NewPull {
+        base: "release/1",
+        ..NewPull::new("fix", AGENT, "Fix")
+    };
+    let number = world.forge.open_pull(REPO, new).unwrap();
+    world.evaluate(number).await;
+    let (decision, _) = world.decision(number).await;
+    assert_eq!(decision.branch, "release/1");
+    assert_eq!(decision.required, Some(Requirement::Pinned));
+    world.forge.assert_clean();
 }

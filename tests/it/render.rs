@@ -118,6 +118,7 @@ fn refused(texts: &Texts) -> Decision {
         repository: texts.path.clone(),
         branch: texts.owner.clone(),
         into_unguarded: Some(texts.owner.clone()),
+        required: None,
         decision_key: None,
         review: None,
         base: sha('a'),

@@ -85,6 +85,7 @@ impl Forge {
             check_runs: Vec::new(),
             comments: Vec::new(),
             people: Default::default(),
+            required: Vec::new(),
             created_at: now,
         };
         state.repos.insert(full_name.to_lowercase(), repo);

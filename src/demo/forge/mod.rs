@@ -36,7 +36,7 @@ pub use faults::{Answer, Fault, Moment, Recorded};
 pub use git::{CommitInfo, FileChange, FileDiff, Signature};
 pub use groups::GroupPart;
 pub use key::AppKey;
-pub use model::{Access, CheckRun, Comment, Limits, Permissions, Pull, Reaction};
+pub use model::{Access, CheckRun, Comment, Limits, Permissions, Pull, Reaction, Required};
 pub use webhook::Webhook;
 
 use crate::model::Sha;

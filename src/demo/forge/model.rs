@@ -61,7 +61,19 @@ pub struct Repo {
     pub check_runs: Vec<CheckRun>,
     pub comments: Vec<Comment>,
     pub people: People,
+    pub required: Vec<Required>,
     pub created_at: DateTime<Utc>,
+}
+
+/// A check that a branch requires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Required {
+    pub branch: String,
+    pub context: String,
+    /// The App that has to bring it.
+    pub app: Option<u64>,
+    /// By the branch's protection, and not by a ruleset.
+    pub by_protection: bool,
 }
 
 /// Who may do what in a repository, and what people say of its pull requests.

@@ -1,9 +1,9 @@
-//! What other Apps do at the same commits.
+//! What other Apps do at the same commits, and which checks count.
 
 use anyhow::{Context as _, Result};
 
 use super::Forge;
-use super::model::CheckRun;
+use super::model::{CheckRun, Required};
 use crate::model::Sha;
 
 impl Forge {
@@ -42,6 +42,14 @@ impl Forge {
         let mut runs = repo.check_runs.iter_mut();
         let run = runs.find(|run| run.id == id).context("no such run")?;
         name.clone_into(&mut run.name);
+        Ok(())
+    }
+
+    /// Sets what the repository's branches require.
+    pub fn require(&self, full_name: &str, required: Vec<Required>) -> Result<()> {
+        let mut state = self.shared.state();
+        let repo = state.repo_mut(full_name).context("no such repository")?;
+        repo.required = required;
         Ok(())
     }
 }

@@ -333,6 +333,7 @@ impl Scene {
             into_unguarded: None,
             reviews: None,
             foreign_checks: None,
+            required: None,
             base: id_of("base"),
             head: id_of("head"),
             merge_bases: Fact::Known(vec![id_of("base")]),

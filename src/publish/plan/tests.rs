@@ -22,6 +22,7 @@ fn decision(verdict: Verdict) -> Decision {
         branch: "main".to_owned(),
         subject: Subject::Patch,
         into_unguarded: None,
+        required: None,
         decision_key: None,
         review: None,
         base: sha(1),

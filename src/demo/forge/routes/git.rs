@@ -8,7 +8,7 @@ use base64::Engine as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Forge, In, READ_CONTENTS, Who, visible};
+use super::{Forge, In, READ_CONTENTS, Who, rules, visible};
 use crate::demo::forge::reply::Refusal;
 use crate::demo::forge::shape;
 use crate::model::Sha;
@@ -27,6 +27,7 @@ pub async fn branch(
         "{}/repos/{}/branches/{branch}",
         state.base_url, repo.full_name
     );
+    let protection = rules::protection(repo, &branch);
     Ok(Json(json!({
         "name": branch,
         "commit": shape::commit(&state, repo, &info),
@@ -34,8 +35,8 @@ pub async fn branch(
             "self": api,
             "html": format!("{}/{}/tree/{branch}", state.base_url, repo.full_name),
         },
-        "protected": false,
-        "protection": { "enabled": false },
+        "protected": protection["enabled"],
+        "protection": protection,
         "protection_url": format!("{api}/protection"),
     })))
 }

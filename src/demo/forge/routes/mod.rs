@@ -11,6 +11,7 @@ mod people;
 mod pulls;
 mod query;
 pub mod registration;
+mod rules;
 
 use std::sync::Arc;
 
@@ -80,6 +81,7 @@ fn repository() -> Router<Arc<Shared>> {
         .route("/pulls/{pull_number}/commits", get(pulls::commits))
         .route("/compare/{*basehead}", get(compare::compare))
         .route("/branches/{*branch}", get(git::branch))
+        .route("/rules/branches/{*branch}", get(rules::of_branch))
         .route("/git/ref/{*ref}", get(git::reference))
         .route("/git/commits/{commit_sha}", get(git::commit))
         .route("/git/trees/{tree_sha}", get(git::tree))

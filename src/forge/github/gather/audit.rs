@@ -117,6 +117,7 @@ impl Gatherer<'_> {
             sources: held.sources,
             reviews: None,
             foreign_checks: None,
+            required: None,
             stats: held.stats,
         })
     }

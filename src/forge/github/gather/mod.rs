@@ -114,6 +114,7 @@ impl Gatherer<'_> {
             into_unguarded: survey.guard.into_unguarded,
             reviews: None,
             foreign_checks: None,
+            required: None,
             base: survey.history.base.commit,
             head: survey.history.head,
             merge_bases: survey.history.merge_bases,
