@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use frostline::demo::forge::{Answer, CheckRun, Fault, NewPull};
 use frostline::model::PrNumber;
 use serde_json::json;
+use sqlx::Connection as _;
 
 use crate::support::app::TestApp;
 use crate::support::world::{AGENT, PERSON, PROPERTY, REPO, contract, two_fixtures};
@@ -120,12 +121,18 @@ async fn all_show_in_progress_before_any_is_judged_the_newest_first() {
     for number in &numbers {
         assert_eq!(ends(&runs(&app, *number)), ["failure", "in_progress"]);
     }
+    // Twenty at once, and the older ones a little later, each after the other.
+    let waits = "SELECT (run_at - created_at + 500) / 1000 FROM job WHERE kind = 'pull' AND state = 'queued' ORDER BY run_at";
+    let mut raw = sqlx::SqliteConnection::connect(&app.url).await.unwrap();
+    let waits: Vec<i64> = sqlx::query_scalar(waits).fetch_all(&mut raw).await.unwrap();
+    let later = (1..=5).map(|nth| nth * 15);
+    assert_eq!(waits, [0; 20].into_iter().chain(later).collect::<Vec<_>>());
     app.drain().await;
     let judged: Vec<bool> = numbers
         .iter()
         .map(|number| ends(&runs(&app, *number))[1] == "success")
         .collect();
-    // Twenty at once, and the older ones a little later; on a slow machine that has come by now.
+    // On a slow machine the turn of the older ones has come by now.
     assert!(judged[5..].iter().all(|judged| *judged), "{judged:?}");
     assert!(judged.is_sorted(), "the newest first: {judged:?}");
     settle(&app).await;

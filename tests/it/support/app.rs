@@ -33,6 +33,8 @@ pub struct TestApp {
     pub forge: Forge,
     pub store: Store,
     clock: Ahead,
+    /// Of the database, for a second connection.
+    pub url: String,
     router: axum::Router,
     runner: Runner<Jobs>,
     _folder: tempfile::TempDir,
@@ -64,6 +66,7 @@ impl TestApp {
             forge,
             store,
             clock,
+            url,
             router,
             runner,
             _folder: folder,
