@@ -474,6 +474,47 @@ async fn deliveries_that_come_together_are_all_stored() {
     deliveries_behind_a_writer(false).await;
 }
 
+/// A clock that tells another time whenever it is asked.
+#[derive(Default)]
+struct Counting(AtomicI64);
+
+impl Clock for Counting {
+    fn now(&self) -> DateTime<Utc> {
+        let at = self.0.fetch_add(1, Ordering::SeqCst);
+        DateTime::from_timestamp_millis(1_700_000_000_000 + at).unwrap()
+    }
+}
+
+/// One transaction asks the clock once, so that as many times as were told are as many commits.
+#[tokio::test]
+async fn deliveries_that_wait_together_are_stored_by_one_commit() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/one.db", folder.path().display());
+    let clock = Arc::new(Counting::default());
+    let store = Store::open_with(&url, clock, settings()).await.unwrap();
+    let mut raw = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 1..=20_u64 {
+        let (store, delivery) = (store.clone(), delivery(&format!("d{number}"), number, 'a'));
+        waiting.spawn(async move { store.receive(&delivery).await });
+        tokio::task::yield_now().await;
+    }
+    sqlx::query("COMMIT").execute(&mut raw).await.unwrap();
+    for received in soon("the answers", waiting.join_all()).await {
+        assert_eq!(received.unwrap(), Received::New);
+    }
+    let commits: i64 = sqlx::query_scalar("SELECT count(DISTINCT received_at) FROM delivery")
+        .fetch_one(&mut raw)
+        .await
+        .unwrap();
+    assert_eq!(commits, 2, "the first alone, and then all that waited");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_is_broken_off_takes_no_other_with_it() {
     for _ in 0..20 {
