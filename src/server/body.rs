@@ -16,6 +16,9 @@ pub const BODY_LIMIT: usize = 25 * 1024 * 1024;
 /// What all bodies that are being read may take together, in KiB.
 const ROOM_KIB: usize = 256 * 1024;
 
+/// What every body has from its start: most are no larger, and need not grow.
+const FIRST_KIB: usize = 32;
+
 /// Memory for bodies; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Room(Arc<Semaphore>);
@@ -55,8 +58,9 @@ impl Room {
             }
             return Err(BodyError::TooLarge);
         }
-        let mut room = self.take(1)?;
-        let mut bytes = BytesMut::new();
+        let mut room = self.take(FIRST_KIB)?;
+        let first = announced.unwrap_or(0).min(FIRST_KIB as u64 * 1024);
+        let mut bytes = BytesMut::with_capacity(usize::try_from(first).unwrap_or(0));
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else {
                 continue;

@@ -1,11 +1,14 @@
 //! Webhook deliveries, stored together with the jobs they ask for.
 
+use std::collections::HashMap;
+
+use serde::Serialize;
 use sqlx::{Sqlite, Transaction};
 
 use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
 
 use super::cache::repo_key;
-use super::queue::{Coalesce, JobPayload};
+use super::queue::{Coalesce, JobPayload, json};
 use super::{ForeignRun, NewAsk, Pushed, RepoKey, Store, StoreError, Task};
 
 /// What is kept of a delivery.
@@ -40,79 +43,86 @@ pub enum Received {
     Duplicate,
 }
 
+impl Delivery {
+    fn place(&self) -> Option<(&RepoName, PrNumber)> {
+        let first = self.tasks.first()?;
+        Some((first.repo()?, first.number()?))
+    }
+
+    /// The columns of its row, but for the time.
+    fn row(&self) -> impl Serialize {
+        let first = self.tasks.first();
+        let installation = first.and_then(Task::installation);
+        (
+            &self.id.0,
+            &self.event,
+            &self.action,
+            installation.map_or(0, |id| id.0.cast_signed()),
+            first.and_then(Task::repo).map_or("", RepoName::as_str),
+            // 0: it is about no one pull request.
+            first
+                .and_then(Task::number)
+                .map_or(0, |n| n.0.cast_signed()),
+            first.and_then(Task::head).map(Sha::as_str),
+        )
+    }
+
+    fn jobs(&self, received: Received) -> impl Iterator<Item = JobPayload> {
+        self.tasks.iter().map(move |task| JobPayload {
+            task: match (received, task) {
+                // Its head may be an old one.
+                (Received::Duplicate, Task::Pull { pull, .. }) => Task::from(pull),
+                _ => task.clone(),
+            },
+            delivery: Some(self.id.clone()),
+        })
+    }
+}
+
 impl Store {
-    /// Stores the deliveries and enqueues their tasks in one transaction.
+    /// Stores the deliveries, no two of one id, and enqueues their tasks in one transaction.
     pub(super) async fn receive_all(
         &self,
         deliveries: &[&Delivery],
     ) -> Result<Vec<Received>, StoreError> {
         let now = self.now_ms();
         let mut tx = self.begin().await?;
-        let mut received = Vec::with_capacity(deliveries.len());
+        let received = put_all(&mut tx, deliveries, now).await?;
+        let with = deliveries.iter().copied().zip(received.iter().copied());
+        let (new, again): (Vec<_>, Vec<_>) =
+            with.partition(|(_, received)| *received == Received::New);
+        // An old delivery sent again knows nothing newer than a job that waits already.
+        for (part, coalesce) in [(new, Coalesce::Replace), (again, Coalesce::Keep)] {
+            let jobs: Vec<_> = part.iter().flat_map(|(one, is)| one.jobs(*is)).collect();
+            if !jobs.is_empty() {
+                self.enqueue_in(&mut tx, &jobs, coalesce, now).await?;
+            }
+        }
+        let pushes: Vec<_> = deliveries
+            .iter()
+            .filter_map(|one| Some((one.place()?, one.pushed.as_ref()?)))
+            .collect();
+        if !pushes.is_empty() {
+            self.put_pushers_in(&mut tx, &pushes).await?;
+        }
         for delivery in deliveries {
-            received.push(self.receive_in(&mut tx, delivery, now).await?);
+            self.put_rest_in(&mut tx, delivery, now).await?;
         }
         tx.commit().await?;
         self.wake();
         Ok(received)
     }
 
-    async fn receive_in(
+    /// What few deliveries hold.
+    async fn put_rest_in(
         &self,
         tx: &mut Transaction<'static, Sqlite>,
         delivery: &Delivery,
         now: i64,
-    ) -> Result<Received, StoreError> {
-        let first = delivery.tasks.first();
-        let times: i64 = sqlx::query_scalar(
-            "INSERT INTO delivery
-                 (id, event, action, installation, repository, pull_request, head, received_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (id) DO UPDATE SET times = times + 1
-             RETURNING times",
-        )
-        .bind(&delivery.id.0)
-        .bind(&delivery.event)
-        .bind(&delivery.action)
-        .bind(
-            first
-                .and_then(Task::installation)
-                .map_or(0, |id| id.0.cast_signed()),
-        )
-        .bind(first.and_then(Task::repo).map_or("", RepoName::as_str))
-        // 0: it is about no one pull request.
-        .bind(
-            first
-                .and_then(Task::number)
-                .map_or(0, |n| n.0.cast_signed()),
-        )
-        .bind(first.and_then(Task::head).map(Sha::as_str))
-        .bind(now)
-        .fetch_one(&mut **tx)
-        .await?;
-        // An old delivery sent again knows nothing newer than a job that waits already.
-        let (received, coalesce) = if times == 1 {
-            (Received::New, Coalesce::Replace)
-        } else {
-            (Received::Duplicate, Coalesce::Keep)
-        };
-        for task in &delivery.tasks {
-            let payload = JobPayload {
-                task: match (received, task) {
-                    // Its head may be an old one.
-                    (Received::Duplicate, Task::Pull { pull, .. }) => Task::from(pull),
-                    _ => task.clone(),
-                },
-                delivery: Some(delivery.id.clone()),
-            };
-            self.enqueue_in(tx, &payload, coalesce, now).await?;
-        }
-        if let (Some(repo), Some(run)) = (first.and_then(Task::repo), &delivery.foreign) {
+    ) -> Result<(), StoreError> {
+        let repo = delivery.tasks.first().and_then(Task::repo);
+        if let (Some(repo), Some(run)) = (repo, &delivery.foreign) {
             self.put_foreign_in(tx, repo, run, now).await?;
-        }
-        let first = first.and_then(|task| Some((task.repo()?, task.number()?)));
-        if let (Some(key), Some(pushed)) = (first, &delivery.pushed) {
-            self.put_pusher_in(tx, key, pushed).await?;
         }
         if let Some((of, ask)) = &delivery.ask
             && let Some(pull) = pull_of(tx, of).await?
@@ -123,10 +133,42 @@ impl Store {
                 task: Task::from(&pull),
                 delivery: Some(delivery.id.clone()),
             };
-            self.enqueue_in(tx, &payload, Coalesce::Keep, now).await?;
+            self.enqueue_in(tx, &[payload], Coalesce::Keep, now).await?;
         }
-        Ok(received)
+        Ok(())
     }
+}
+
+/// Stores the deliveries' rows; tells of each whether its id was new.
+async fn put_all(
+    tx: &mut Transaction<'static, Sqlite>,
+    deliveries: &[&Delivery],
+    now: i64,
+) -> Result<Vec<Received>, StoreError> {
+    let rows: Vec<_> = deliveries.iter().map(|delivery| delivery.row()).collect();
+    let times: HashMap<String, i64> = sqlx::query_as(
+        "INSERT INTO delivery
+             (id, event, action, installation, repository, pull_request, head, received_at)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+                value ->> 6, ?2
+         FROM json_each(?1) WHERE TRUE
+         ON CONFLICT (id) DO UPDATE SET times = times + 1
+         RETURNING id, times",
+    )
+    .bind(json(&rows)?)
+    .bind(now)
+    .fetch_all(&mut **tx)
+    .await?
+    .into_iter()
+    .collect();
+    let is_new = |delivery: &&Delivery| times.get(&delivery.id.0) == Some(&1);
+    Ok(deliveries
+        .iter()
+        .map(|delivery| match is_new(delivery) {
+            true => Received::New,
+            false => Received::Duplicate,
+        })
+        .collect())
 }
 
 /// `None`: the evaluation is not known here, or is no pull request's.

@@ -3,10 +3,10 @@
 //! A commit is on the disk before it is acknowledged, and the disk allows only so many in a second. So
 //! whoever comes while another's commit is under way waits, and the next commit takes all that wait.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::PoisonError;
 
-use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{Mutex, oneshot};
 
 use super::{Delivery, Received, Store, StoreError};
@@ -36,9 +36,15 @@ impl Inbox {
         answered
     }
 
+    /// The next batch: no two deliveries of it have one id.
     fn take(&self) -> Vec<Waiting> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = waiting.len().min(MOST);
+        let mut ids = HashSet::new();
+        let most = waiting
+            .iter()
+            .take(MOST)
+            .take_while(|waiting| ids.insert(waiting.delivery.id.0.clone()))
+            .count();
         waiting.drain(..most).collect()
     }
 }
@@ -50,13 +56,18 @@ impl Store {
         let inbox = &self.inner.inbox;
         let mut answered = inbox.add(delivery);
         loop {
-            let _turn = inbox.turn.lock().await;
-            match answered.try_recv() {
-                Ok(answer) => return answer,
+            // Who is answered while it waits needs no turn, and holds up nobody's.
+            let (answer, turn) = tokio::select! {
+                biased;
+                answer = &mut answered => (answer.ok(), None),
+                turn = inbox.turn.lock() => (None, Some(turn)),
+            };
+            match (answer, turn) {
+                (Some(answer), _) => return answer,
                 // It waits still: it is in the next batch, or in one soon after.
-                Err(TryRecvError::Empty) => self.receive_waiting(inbox.take()).await,
+                (None, Some(_turn)) => self.receive_waiting(inbox.take()).await,
                 // Whoever had taken it was broken off, perhaps before the commit.
-                Err(TryRecvError::Closed) => answered = inbox.add(delivery),
+                (None, None) => answered = inbox.add(delivery),
             }
         }
     }

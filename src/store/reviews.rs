@@ -7,6 +7,7 @@ use crate::model::{PrNumber, RepoName, Sha};
 
 use super::asks::{AskResult, AskedOn};
 use super::cache::repo_key;
+use super::queue::json;
 use super::{RunKey, Store, StoreError};
 
 /// What a check-run showed when it ended.
@@ -192,21 +193,26 @@ impl Store {
         .collect()
     }
 
-    /// Notes a push in its delivery's transaction.
-    pub(super) async fn put_pusher_in(
+    /// Notes pushes, in their order, in their deliveries' transaction.
+    pub(super) async fn put_pushers_in(
         &self,
         tx: &mut Transaction<'static, Sqlite>,
-        (repo, pull): (&RepoName, PrNumber),
-        pushed: &Pushed,
+        pushes: &[((&RepoName, PrNumber), &Pushed)],
     ) -> Result<(), StoreError> {
+        let rows: Vec<_> = pushes
+            .iter()
+            .map(|((repo, pull), pushed)| {
+                let (pull, account) = (pull.0.cast_signed(), pushed.account.cast_signed());
+                (repo_key(repo), pull, pushed.head.as_str(), account)
+            })
+            .collect();
         sqlx::query(
-            "INSERT INTO pusher (repository, pull, head, account) VALUES (?1, ?2, ?3, ?4)
+            "INSERT INTO pusher (repository, pull, head, account)
+             SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+             FROM json_each(?1) AS row WHERE TRUE ORDER BY row.key
              ON CONFLICT DO NOTHING",
         )
-        .bind(repo_key(repo))
-        .bind(pull.0.cast_signed())
-        .bind(pushed.head.as_str())
-        .bind(pushed.account.cast_signed())
+        .bind(json(&rows)?)
         .execute(&mut **tx)
         .await?;
         Ok(())

@@ -166,7 +166,7 @@ impl Store {
         .fetch_one(&mut *tx)
         .await?;
         if !waits {
-            self.enqueue_in(&mut tx, &payload, Coalesce::Keep, now)
+            self.enqueue_in(&mut tx, &[payload], Coalesce::Keep, now)
                 .await?;
             sqlx::query(
                 "UPDATE job SET attempts = ?3 WHERE kind = ?1 AND key = ?2 AND state = 'queued'",

@@ -94,12 +94,14 @@ struct Action {
     action: Option<String>,
 }
 
+/// What the action says is needed of it; read in one go with the action, as most events are of this kind.
 #[derive(Deserialize)]
 struct PullPayload {
-    number: u64,
-    repository: Repository,
+    action: Option<String>,
+    number: Option<u64>,
+    repository: Option<Repository>,
     installation: Option<Installation>,
-    pull_request: PullRequest,
+    pull_request: Option<PullRequest>,
     changes: Option<Changes>,
     sender: Option<Sender>,
 }
@@ -144,6 +146,9 @@ impl Event {
                 .map_err(|error| EventError::NotJson(error.to_string()))?;
             return Ok(Self::NoUse);
         }
+        if name == "pull_request" {
+            return Ok(pull_event(parse(body)?)?.map_or(Self::NoUse, Self::Pull));
+        }
         let Action { action } = parse(body)?;
         let action = action.as_deref().unwrap_or_default();
         let event = match name {
@@ -156,11 +161,7 @@ impl Event {
             "merge_group" => groups::group(action, body)?.map(Self::Group),
             "push" => places::push(body)?.map(Self::Place),
             "installation" => places::installation(action, body)?.map(Self::Place),
-            "installation_repositories" => places::repositories(action, body)?.map(Self::Place),
-            _ => match PullAction::of(action) {
-                Some(action) => pull_event(action, parse(body)?)?.map(Self::Pull),
-                None => None,
-            },
+            _ => places::repositories(action, body)?.map(Self::Place),
         };
         Ok(event.unwrap_or(Self::NoUse))
     }
@@ -189,6 +190,10 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a Verified) -> Result<T, Eve
         serde_json::error::Category::Data => EventError::Payload(error.to_string()),
         _ => EventError::NotJson(error.to_string()),
     })
+}
+
+fn needed<T>(field: &str, value: Option<T>) -> Result<T, EventError> {
+    value.ok_or_else(|| EventError::Payload(format!("missing field `{field}`")))
 }
 
 /// Whose event it is.
@@ -228,24 +233,28 @@ pub(super) fn positive(what: &str, number: u64) -> Result<u64, EventError> {
     }
 }
 
-fn pull_event(action: PullAction, payload: PullPayload) -> Result<Option<PullEvent>, EventError> {
+fn pull_event(payload: PullPayload) -> Result<Option<PullEvent>, EventError> {
+    let Some(action) = payload.action.as_deref().and_then(PullAction::of) else {
+        return Ok(None);
+    };
     let moved = payload
         .changes
         .is_some_and(|changes| changes.base.is_some());
     if action == PullAction::Edited && !moved {
         return Ok(None);
     }
-    let (installation, repo) = origin(&payload.repository, payload.installation)?;
+    let repository = needed("repository", payload.repository)?;
+    let (installation, repo) = origin(&repository, payload.installation)?;
+    let number = positive("number", needed("number", payload.number)?)?;
     Ok(Some(PullEvent {
         action,
         pull: PullKey {
             installation,
             repo,
-            number: PrNumber(positive("number", payload.number)?),
+            number: PrNumber(number),
         },
         // Only for the logs: the work reads the head itself.
-        head: payload
-            .pull_request
+        head: needed("pull_request", payload.pull_request)?
             .head
             .and_then(|head| head.sha)
             .and_then(|sha| sha.parse().ok()),

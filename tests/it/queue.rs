@@ -515,6 +515,36 @@ async fn deliveries_that_wait_together_are_stored_by_one_commit() {
     assert_eq!(commits, 2, "the first alone, and then all that waited");
 }
 
+#[tokio::test]
+async fn of_deliveries_with_one_id_that_come_together_one_is_new() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/one.db", folder.path().display());
+    let store = Store::open(&url).await.unwrap();
+    let mut raw = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let mut waiting = tokio::task::JoinSet::new();
+    for _ in 0..10 {
+        let (store, delivery) = (store.clone(), delivery("the same", 1, 'a'));
+        waiting.spawn(async move { store.receive(&delivery).await });
+    }
+    tokio::task::yield_now().await;
+    sqlx::query("COMMIT").execute(&mut raw).await.unwrap();
+    let received = soon("the answers", waiting.join_all()).await;
+    let new = received
+        .into_iter()
+        .filter(|one| matches!(one, Ok(Received::New)));
+    assert_eq!(new.count(), 1);
+    let times: Vec<i64> = sqlx::query_scalar("SELECT times FROM delivery")
+        .fetch_all(&mut raw)
+        .await
+        .unwrap();
+    assert_eq!(times, [10]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_is_broken_off_takes_no_other_with_it() {
     for _ in 0..20 {
