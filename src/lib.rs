@@ -18,7 +18,7 @@
 //! - Contract files are read from the base branch, never from the patch.
 //! - Publishing repeats nothing: a retry finds what an earlier try left.
 //! - PURE rooms (`model`, `contract`, `config::repo`, `gate`, `digest`, `command`, `render`,
-//!   `source`, `publish::plan`) read no file, clock, environment or socket; a test keeps them so.
+//!   `source`, `publish::plan`, the judgement of `lane`) read no file, clock, environment or socket; a test keeps them so.
 
 pub mod cli;
 pub mod command;
@@ -30,6 +30,7 @@ pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod init;
+pub mod lane;
 pub mod metrics;
 pub mod model;
 pub mod publish;

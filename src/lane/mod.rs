@@ -1,0 +1,16 @@
+//! The lane (protocol 6): runs properties with pinned seeds, each run in a fresh process, and tells noise
+//! from a real failure.
+//!
+//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `router`) is PURE.
+//!
+//! Invariants:
+//! - A run is green only where the framework's own report and the exit status agree on exactly this
+//!   node id. Whatever can't be told is *errored*, which is never a pass and never a flake.
+//! - A label, a freeze or a wrong guess never removes a run.
+
+pub mod action;
+pub mod classify;
+pub mod example;
+pub mod model;
+pub mod router;
+pub mod signature;
