@@ -31,10 +31,9 @@ enum Command {
 
 /// Check that every contract file can be read
 ///
-/// A line a file: its state, what it is, where it is. The states are `ok`; `unread` for a file that is
-/// there and guarded, and that this version does not read; `absent`; `off` for one that the configuration
-/// switches off; and `error`, with line and column. Where the configuration is in error, the others are
-/// looked for at their default paths.
+/// A line a file: its state, what it is, where it is. The states are `ok`; `absent`; `off` for one that
+/// the configuration switches off; and `error`, with line and column. Where the configuration is in error,
+/// the others are looked for at their default paths.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status:
@@ -93,7 +92,6 @@ fn validate(args: &Validate) -> Outcome {
 fn line(layer: Layer, path: &str, state: &FileState) -> String {
     let (word, more) = match state {
         FileState::Valid => ("ok", String::new()),
-        FileState::NotRead => ("unread", String::new()),
         FileState::Off => ("off", String::new()),
         FileState::Absent => ("absent", String::new()),
         FileState::Missing => (

@@ -1,9 +1,13 @@
 //! `flake-freeze.json`: tests whose vote a person took away (protocol 3.3). PURE.
 
+use serde_json::Value;
+
 use super::ContractError;
-use super::document::{Fault, Kind, Node};
+use super::document::{Fault, Node};
 use super::json;
 use super::reader::{self, Object};
+use super::rows::{self, Edit, Row};
+use super::seed::{self, Seed};
 use crate::model::NodeId;
 
 /// A row of the freeze list.
@@ -17,8 +21,7 @@ pub struct FreezeEntry {
     pub property_id: Option<String>,
     pub property_digest: Option<String>,
     pub fixture_digest: Option<String>,
-    /// The seed as written: an integer, or hex as a string.
-    pub seed: Option<String>,
+    pub seed: Option<Seed>,
     pub replay: Option<String>,
     pub opened_at: Option<String>,
     pub expires_at: Option<String>,
@@ -68,6 +71,46 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Freezes, ContractError> {
     read(bytes).map_err(|fault| fault.in_file(path))
 }
 
+/// The freeze list with one row added, changed or removed; every other byte stays as it is. `existing` is
+/// the list that is there already, if any.
+///
+/// # Errors
+/// When `existing` is no freeze list.
+pub fn edit(
+    path: &str,
+    existing: Option<&[u8]>,
+    edit: &Edit<FreezeEntry>,
+) -> Result<Vec<u8>, ContractError> {
+    existing.map(|bytes| parse(path, bytes)).transpose()?;
+    Ok(rows::edit(existing, FRESH, "entries", edit))
+}
+
+const FRESH: &str = "{\n  \"version\": 1,\n  \"entries\": []\n}\n";
+
+impl Row for FreezeEntry {
+    fn members(&self) -> Vec<(&'static str, Value)> {
+        let mut members = vec![
+            ("nodeid", self.nodeid.as_str().into()),
+            ("reason", self.reason.as_str().into()),
+            ("owner", self.owner.as_str().into()),
+            ("covers", self.covers.clone().into()),
+            ("frozen", self.frozen.into()),
+        ];
+        let texts = [
+            ("property_id", &self.property_id),
+            ("property_digest", &self.property_digest),
+            ("fixture_digest", &self.fixture_digest),
+            ("replay", &self.replay),
+            ("opened_at", &self.opened_at),
+            ("expires_at", &self.expires_at),
+        ];
+        let stated = texts.into_iter();
+        members.extend(stated.filter_map(|(key, text)| Some((key, text.as_deref()?.into()))));
+        members.extend(self.seed.iter().map(|seed| ("seed", seed.to_json())));
+        members
+    }
+}
+
 fn read(bytes: &[u8]) -> Result<Freezes, Fault> {
     let root = json::parse(bytes)?;
     let file = Object::of(&root, "the freeze list")?;
@@ -91,57 +134,16 @@ fn entry(node: &Node<'_>) -> Result<FreezeEntry, Fault> {
             .map(|path| reader::path(path, "an entry of `covers`").map(str::to_owned))
             .collect::<Result<_, _>>()?,
         frozen: reader::boolean(row.need("frozen")?, "`frozen`")?,
-        property_id: text(&row, "property_id")?,
-        property_digest: text(&row, "property_digest")?,
-        fixture_digest: text(&row, "fixture_digest")?,
-        seed: row.get("seed").map(seed).transpose()?,
-        replay: text(&row, "replay")?,
-        opened_at: time(&row, "opened_at")?,
-        expires_at: time(&row, "expires_at")?,
+        property_id: reader::optional_text(&row, "property_id")?,
+        property_digest: reader::optional_text(&row, "property_digest")?,
+        fixture_digest: reader::optional_text(&row, "fixture_digest")?,
+        seed: row
+            .get("seed")
+            .map(|node| seed::read(node, "`seed`"))
+            .transpose()?,
+        replay: reader::optional_text(&row, "replay")?,
+        opened_at: reader::optional_time(&row, "opened_at")?,
+        expires_at: reader::optional_time(&row, "expires_at")?,
         line: node.place.line,
     })
-}
-
-fn text(row: &Object<'_, '_>, key: &str) -> Result<Option<String>, Fault> {
-    row.get(key)
-        .map(|node| reader::string(node, &format!("`{key}`")).map(str::to_owned))
-        .transpose()
-}
-
-/// An RFC 3339 time, kept as written; `null` is the same as no key.
-fn time(row: &Object<'_, '_>, key: &str) -> Result<Option<String>, Fault> {
-    let Some(node) = row.get(key).filter(|node| node.kind != Kind::Null) else {
-        return Ok(None);
-    };
-    let expected = "an RFC 3339 time such as \"2026-01-31T12:00:00Z\", or null";
-    match &node.kind {
-        Kind::Text(text) if chrono::DateTime::parse_from_rfc3339(text).is_ok() => {
-            Ok(Some(text.to_string()))
-        }
-        _ => Err(reader::expected(node, &format!("`{key}`"), expected)),
-    }
-}
-
-/// An integer, or hex digits as a string.
-fn seed(node: &Node<'_>) -> Result<String, Fault> {
-    match &node.kind {
-        Kind::Number(text) if reader::is_plain_integer(text) && is_64_bit(text) => {
-            Ok(text.to_string())
-        }
-        Kind::Text(text) if is_hex(text) => Ok(text.to_string()),
-        _ => Err(reader::expected(
-            node,
-            "`seed`",
-            "an integer of at most 64 bits, or hex digits as a string",
-        )),
-    }
-}
-
-fn is_64_bit(text: &str) -> bool {
-    text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok()
-}
-
-fn is_hex(text: &str) -> bool {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }

@@ -4,14 +4,22 @@
 //! the file, the line and column, and what was expected. No input panics, takes the stack or more
 //! memory than a small multiple of its size.
 
+pub mod catalog;
 pub(crate) mod document;
+pub mod evidence;
 pub mod freezes;
+pub mod frozen_tests;
 pub mod glob;
 pub(crate) mod json;
+pub mod ledger;
 pub mod lock;
 pub mod map;
 pub(crate) mod reader;
+pub mod replay;
+pub mod rows;
 pub mod schema;
+pub mod seed;
+pub mod seeds;
 pub(crate) mod yaml;
 
 /// Why a contract file is not one.

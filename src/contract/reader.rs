@@ -259,3 +259,24 @@ pub(crate) fn digest(node: &Node<'_>, what: &str) -> Result<FileDigest, Fault> {
         )
     })
 }
+
+/// A string that may be left out.
+pub(crate) fn optional_text(row: &Object<'_, '_>, key: &str) -> Result<Option<String>, Fault> {
+    row.get(key)
+        .map(|node| string(node, &format!("`{key}`")).map(str::to_owned))
+        .transpose()
+}
+
+/// An RFC 3339 time, kept as written; `null` is the same as no key.
+pub(crate) fn optional_time(row: &Object<'_, '_>, key: &str) -> Result<Option<String>, Fault> {
+    let Some(node) = row.get(key).filter(|node| node.kind != Kind::Null) else {
+        return Ok(None);
+    };
+    let wanted = "an RFC 3339 time such as \"2026-01-31T12:00:00Z\", or null";
+    match &node.kind {
+        Kind::Text(text) if chrono::DateTime::parse_from_rfc3339(text).is_ok() => {
+            Ok(Some(text.to_string()))
+        }
+        _ => Err(expected(node, &format!("`{key}`"), wanted)),
+    }
+}

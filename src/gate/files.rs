@@ -12,8 +12,6 @@ use crate::model::{BlobFact, ContractFile, Layer};
 pub enum FileState {
     /// It is as the protocol asks.
     Valid,
-    /// It is there and guarded; this version does not read it.
-    NotRead,
     /// The configuration switches the layer off.
     Off,
     Absent,
@@ -49,28 +47,29 @@ pub fn file_states(contract: &BTreeMap<Layer, ContractFile>) -> Vec<(Layer, Stri
         .into_iter()
         .map(|layer| {
             let (path, state) = match layer {
-                Layer::Config => state(&reading.config_file, false, FileState::Valid),
-                Layer::Lock => state(&reading.lock, opted_in, FileState::Valid),
-                Layer::Freezes => state(&reading.freezes, opted_in, FileState::Valid),
-                Layer::Map => state(&reading.map, opted_in, FileState::Valid),
-                _ => match reading.others.get(&layer) {
-                    Some(sides) => state(sides, false, FileState::NotRead),
-                    None => (layer.default_path().to_owned(), FileState::Absent),
-                },
+                Layer::Config => state(&reading.config_file, false),
+                Layer::Lock => state(&reading.lock, opted_in),
+                Layer::Freezes => state(&reading.freezes, opted_in),
+                Layer::Map => state(&reading.map, opted_in),
+                Layer::Ledger => state(&reading.ledger, false),
+                Layer::Catalog => state(&reading.catalog, false),
+                Layer::Evidence => state(&reading.evidence, false),
+                Layer::FrozenTests => state(&reading.frozen_tests, false),
+                Layer::Seeds => state(&reading.seeds, false),
             };
             (layer, path, state)
         })
         .collect()
 }
 
-fn state<T>(sides: &Sides<T>, needed: bool, ready: FileState) -> (String, FileState) {
+fn state<T>(sides: &Sides<T>, needed: bool) -> (String, FileState) {
     let state = match &sides.base {
         Read::Off => FileState::Off,
         Read::Absent if needed => FileState::Missing,
         Read::Absent => FileState::Absent,
         Read::Broken(error) => FileState::Broken(error.clone()),
         Read::Unavailable(why) => FileState::Unavailable(why.clone()),
-        Read::Ready(_) => ready,
+        Read::Ready(_) => FileState::Valid,
     };
     (sides.path.clone(), state)
 }

@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use super::classes::{self, Classifier};
 use crate::config::repo::{self, Paths, RepoConfig};
 use crate::contract::ContractError;
+use crate::contract::catalog::{self, Catalog};
+use crate::contract::evidence::{self, Evidence};
 use crate::contract::freezes::{self, Freezes};
+use crate::contract::frozen_tests::{self, FrozenTests};
+use crate::contract::ledger::{self, Ledger};
 use crate::contract::lock::{self, Lock};
 use crate::contract::map::{self, HunkMap};
+use crate::contract::seeds::{self, Seeds};
 use crate::model::{BlobFact, ContractFile, Layer};
 
 /// Where fixtures are when no lock says so.
@@ -82,8 +87,11 @@ pub struct Reading {
     pub lock: Sides<Lock>,
     pub freezes: Sides<Freezes>,
     pub map: Sides<HunkMap>,
-    /// Layers that are guarded, and not yet read: only whether they are regular files.
-    pub others: BTreeMap<Layer, Sides<()>>,
+    pub ledger: Sides<Ledger>,
+    pub catalog: Sides<Catalog>,
+    pub evidence: Sides<Evidence>,
+    pub frozen_tests: Sides<FrozenTests>,
+    pub seeds: Sides<Seeds>,
 }
 
 impl Reading {
@@ -118,30 +126,19 @@ impl Reading {
             config.paths = proposed.paths.clone();
         }
         let by_proposed_globs = proposed.is_some();
-        let off = |layer| config.is_off(layer);
         let reading = Self {
-            lock: sides(contract, Layer::Lock, off(Layer::Lock), |path, bytes| {
+            lock: side(contract, Layer::Lock, &config, |path, bytes| {
                 let lock = lock::parse(path, bytes)?;
                 check_roots(&lock, &config, path)?;
                 Ok(lock)
             }),
-            freezes: sides(
-                contract,
-                Layer::Freezes,
-                off(Layer::Freezes),
-                freezes::parse,
-            ),
-            map: sides(contract, Layer::Map, off(Layer::Map), map::parse),
-            others: [
-                Layer::Ledger,
-                Layer::Catalog,
-                Layer::Evidence,
-                Layer::FrozenTests,
-                Layer::Seeds,
-            ]
-            .into_iter()
-            .map(|layer| (layer, sides(contract, layer, off(layer), |_, _| Ok(()))))
-            .collect(),
+            freezes: side(contract, Layer::Freezes, &config, freezes::parse),
+            map: side(contract, Layer::Map, &config, map::parse),
+            ledger: side(contract, Layer::Ledger, &config, ledger::parse),
+            catalog: side(contract, Layer::Catalog, &config, catalog::parse),
+            evidence: side(contract, Layer::Evidence, &config, evidence::parse),
+            frozen_tests: side(contract, Layer::FrozenTests, &config, frozen_tests::parse),
+            seeds: side(contract, Layer::Seeds, &config, seeds::parse),
             by_proposed_globs,
             config_file,
             config: RepoConfig::default(),
@@ -198,6 +195,15 @@ fn has_any(contract: &BTreeMap<Layer, ContractFile>) -> bool {
         .iter()
         .filter_map(|layer| contract.get(layer))
         .any(|file| file.base != BlobFact::Absent)
+}
+
+fn side<T>(
+    contract: &BTreeMap<Layer, ContractFile>,
+    layer: Layer,
+    config: &RepoConfig,
+    parse: impl Fn(&str, &[u8]) -> Result<T, ContractError>,
+) -> Sides<T> {
+    sides(contract, layer, config.is_off(layer), parse)
 }
 
 fn sides<T>(

@@ -1,5 +1,6 @@
 //! Contract files (protocol 3.1–3.4): what is accepted, and the place and words of every refusal.
 
+mod layers;
 mod locks;
 mod refusals;
 mod robust;
@@ -8,10 +9,11 @@ mod schema;
 use std::collections::BTreeMap;
 
 use frostline::config::repo::{self, ApplyTo, LayerSetting, Mode, RepoConfig};
+use frostline::contract::seed::Seed;
 use frostline::contract::{freezes, lock, map};
 use frostline::model::{CommentPolicy, Effect, Layer, Rule};
 
-use refusals::{CONFIG, FREEZES, Kind, LOCK, MAP};
+use refusals::{CATALOG, CONFIG, EVIDENCE, FREEZES, Kind, LEDGER, LOCK, MAP, SEEDS};
 
 /// A file that is accepted; JSON throughout, which YAML reads as well.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +62,41 @@ const GOOD: &[Good] = &[
   {"path_prefix": "src/", "live_properties": ["tests/properties/test_a.py::TestX::test_y", "web/a.test.ts::a title::with \\:\\:"]},
   {"path_prefix": "src/pa", "live_properties": [], "min_live": 2}
 ]}"#,
+    },
+    Good {
+        kind: LEDGER,
+        text: r#"{
+  "schema": "seed-freeze-v1",
+  "entries": [
+    {
+      "nodeid": "tests/test_invoice_total.py::test_total_non_negative",
+      "seed": 1847912033,
+      "fixture_digest": "sha256:9c1e4b0a",
+      "reason": "CLOCK",
+      "replay": "pytest tests/test_invoice_total.py::test_total_non_negative --hypothesis-seed=1847912033",
+      "opened_at": "2026-09-19T00:00:00Z",
+      "expires_at": null,
+      "status": "open"
+    },
+    {"nodeid": "tests/test_a.py::test_x", "seed": "0xdeadbeef", "owner": "@o", "property_id": "p", "property_digest": "sha256:1",
+     "evidence": "e", "reopened_from": "manifest-sha256:2", "expires_at": "2026-01-31T12:00:00Z"}
+  ]
+}"#,
+    },
+    Good {
+        kind: CATALOG,
+        text: r#"{"version": 1, "properties": [
+  {"property_id": "invoice.total", "nodeid": "tests/properties/test_a.py::test_x", "fixtures": ["tests/fixtures/a/**", "tests/golden/{a,b}.json"], "owner": "@o"},
+  {"property_id": "p q", "nodeid": "web/a.test.ts::t", "fixtures": ["tests/fixtures/x.json"], "owner": "", "runner": "vitest", "seed": "ff"}
+]}"#,
+    },
+    Good {
+        kind: EVIDENCE,
+        text: r#"{"schema": "frostline.evidence/1", "property_id": "invoice.total", "nodeid": "tests/properties/test_a.py::test_x", "fixture_paths": ["tests/fixtures/a"], "fixture_digest": "manifest-sha256:1", "seed": 7, "runs": 7, "passes": 5, "failures": 2, "signatures": [{"id": "s", "count": 2, "summary": "s"}], "status": "frozen", "reason": "CLOCK", "cause": "unattributed", "framework": {"name": "hypothesis"}, "example": "[1]", "isolation": "bwrap", "commit": null, "started_at": "2026-01-31T12:00:00Z", "finished_at": "2026-01-31T12:00:00Z", "more": 1}"#,
+    },
+    Good {
+        kind: SEEDS,
+        text: r#"{"version": 1, "seeds": {"tests/properties/test_a.py::test_x[1]": [1, -2, 18446744073709551615], "a.rs::b": []}}"#,
     },
     Good {
         kind: CONFIG,
@@ -135,10 +172,10 @@ fn a_freeze_list_is_read_with_every_row() {
     };
     assert!(open.frozen && open.fixture_digest.is_none() && open.covers == ["src/a.py"]);
     assert!(!closed.frozen);
-    assert_eq!(closed.seed.as_deref(), Some("-9223372036854775808"));
+    assert_eq!(closed.seed, Some(Seed::Integer(i64::MIN.into())));
     assert_eq!(closed.fixture_digest.as_deref(), Some("manifest-sha256:2"));
     assert_eq!((&closed.expires_at, &hex.opened_at), (&None, &None));
-    assert_eq!(hex.seed.as_deref(), Some("0xDEADbeef"));
+    assert_eq!(hex.seed, Some(Seed::Hex("0xDEADbeef".to_owned())));
     assert!(!open.same_row(closed));
 }
 

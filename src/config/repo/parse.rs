@@ -29,11 +29,10 @@ fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
         reader::version_one(version)?;
     }
     file.closed(KEYS)?;
-    if let Some(lane) = file.get("lane") {
-        check_lane(lane)?;
-    }
+    let runners = file.get("lane").map_or(Ok(Vec::new()), runners)?;
     let review = file.get("review");
     Ok(RepoConfig {
+        runners,
         author_may_accept: review.map_or(Ok(false), author_may_accept)?,
         mode: choice(
             &file,
@@ -344,8 +343,8 @@ fn author_may_accept(node: &Node<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// `lane:` is checked, and not acted on yet.
-fn check_lane(node: &Node<'_>) -> Result<(), Fault> {
+/// `lane:` is checked; of its keys `runners` is acted on.
+fn runners(node: &Node<'_>) -> Result<Vec<String>, Fault> {
     let object = Object::of(node, "`lane`")?;
     object.closed(&[
         "engine", "runs", "max_runs", "timeout", "workers", "network", "runners",
@@ -374,6 +373,5 @@ fn check_lane(node: &Node<'_>) -> Result<(), Fault> {
     if let Some(network) = object.get("network") {
         reader::boolean(network, "`network`")?;
     }
-    names(&object, "runners", word)?;
-    Ok(())
+    names(&object, "runners", word)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::read;
 use crate::contract::document::{Kind, Node};
 use crate::contract::json;
+use crate::contract::rows::quoted;
 use crate::model::FileDigest;
 
 /// The lock that pins `files` (by path from the repository root) under `roots`.
@@ -185,22 +186,7 @@ impl Style {
     }
 
     fn string(&self, text: &str) -> String {
-        let mut quoted = String::with_capacity(text.len() + 2);
-        quoted.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => quoted.push_str("\\\""),
-                '\\' => quoted.push_str("\\\\"),
-                _ if c.is_control() || (self.ascii && !c.is_ascii()) => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        quoted.push_str(&format!("\\u{unit:04x}"));
-                    }
-                }
-                _ => quoted.push(c),
-            }
-        }
-        quoted.push('"');
-        quoted
+        quoted(text, self.ascii)
     }
 }
 

@@ -20,9 +20,12 @@ fn readable(case: &Case<'_>, findings: &mut Findings<'_>) {
     layer(case, findings, Layer::Lock, &reading.lock, true);
     layer(case, findings, Layer::Freezes, &reading.freezes, true);
     layer(case, findings, Layer::Map, &reading.map, true);
-    for (which, sides) in &reading.others {
-        layer(case, findings, *which, sides, false);
-    }
+    layer(case, findings, Layer::Ledger, &reading.ledger, false);
+    layer(case, findings, Layer::Catalog, &reading.catalog, false);
+    layer(case, findings, Layer::Evidence, &reading.evidence, false);
+    let list = &reading.frozen_tests;
+    layer(case, findings, Layer::FrozenTests, list, false);
+    layer(case, findings, Layer::Seeds, &reading.seeds, false);
 }
 
 fn layer<T>(

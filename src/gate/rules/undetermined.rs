@@ -49,9 +49,11 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     both(&reading.lock, &mut note);
     both(&reading.freezes, &mut note);
     both(&reading.map, &mut note);
-    for sides in reading.others.values() {
-        both(sides, &mut note);
-    }
+    both(&reading.ledger, &mut note);
+    both(&reading.catalog, &mut note);
+    both(&reading.evidence, &mut note);
+    both(&reading.frozen_tests, &mut note);
+    both(&reading.seeds, &mut note);
     for reason in reasons {
         let message = format!("could not be had whole: {reason}");
         findings.add(Draft::new(Rule::Undetermined, message, AGAIN));

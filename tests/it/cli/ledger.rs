@@ -12,7 +12,10 @@ fn validate(repo: &TestRepo, args: &[&str]) -> Output {
 fn validate_says_what_each_contract_file_is() {
     let config = "version: 1\ncontract:\n  catalog: off\n  seeds: contract/seeds.json\n";
     let repo = opted_in(config, &[ROUNDTRIP]);
-    repo.write("tests/seed_freeze.json", "not looked at");
+    repo.write(
+        "tests/seed_freeze.json",
+        "{\"schema\": \"seed-freeze-v1\", \"entries\": []}\n",
+    );
     repo.commit("Keep a ledger");
     assert_seen!("validate_ok", validate(&repo, &[]));
 }

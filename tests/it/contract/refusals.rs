@@ -1,7 +1,7 @@
 //! One case for every way in which a contract file can be broken: its exact place, and what it says.
 
 use frostline::config::repo;
-use frostline::contract::{ContractError, freezes, lock, map};
+use frostline::contract::{ContractError, catalog, evidence, freezes, ledger, lock, map, seeds};
 
 /// A contract file under test: its name, and its parser without the value.
 #[derive(Clone, Copy)]
@@ -26,11 +26,31 @@ pub const MAP: Kind = Kind {
     name: "test/contract/hunk-map.json",
     parse: |bytes| map::parse(MAP.name, bytes).map(drop),
 };
-const JSON: [Kind; 3] = [LOCK, FREEZES, MAP];
+pub const LEDGER: Kind = Kind {
+    name: "tests/seed_freeze.json",
+    parse: |bytes| ledger::parse(LEDGER.name, bytes).map(drop),
+};
+pub const CATALOG: Kind = Kind {
+    name: "test/contract/properties.json",
+    parse: |bytes| catalog::parse(CATALOG.name, bytes).map(drop),
+};
+/// One line of it, without its line end.
+pub const EVIDENCE: Kind = Kind {
+    name: "test/contract/evidence.jsonl",
+    parse: |bytes| {
+        let line = [bytes, b"\n"].concat();
+        evidence::parse(EVIDENCE.name, &line).map(drop)
+    },
+};
+pub const SEEDS: Kind = Kind {
+    name: "test/contract/seeds.json",
+    parse: |bytes| seeds::parse(SEEDS.name, bytes).map(drop),
+};
+const JSON: [Kind; 6] = [LOCK, FREEZES, MAP, LEDGER, CATALOG, SEEDS];
 
 /// Says which cases are wrong, all of them at once. A case is a text, the place `line:column` and a
 /// part of the message.
-fn check(kind: Kind, cases: &[(&str, &str, &str)]) {
+pub fn check(kind: Kind, cases: &[(&str, &str, &str)]) {
     let cases: Vec<(&[u8], &str, &str)> = cases
         .iter()
         .map(|(text, place, words)| (text.as_bytes(), *place, *words))
@@ -212,7 +232,7 @@ fn json_is_one_strict_document() {
 /// Bytes that are no text, and texts past the limits, whatever the file.
 #[test]
 fn bytes_and_limits_are_checked_first() {
-    for kind in [LOCK, FREEZES, MAP, CONFIG] {
+    for kind in [LOCK, FREEZES, MAP, LEDGER, CATALOG, SEEDS, CONFIG] {
         let too_large = vec![b' '; (64 << 20) + 1];
         check_bytes(
             kind,

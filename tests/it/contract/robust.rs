@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::GOOD;
-use super::refusals::{CONFIG, FREEZES, Kind, LOCK, MAP};
+use super::refusals::{CATALOG, CONFIG, EVIDENCE, FREEZES, Kind, LEDGER, LOCK, MAP, SEEDS};
 
-const KINDS: [Kind; 4] = [CONFIG, LOCK, FREEZES, MAP];
+const KINDS: [Kind; 8] = [CONFIG, LOCK, FREEZES, MAP, LEDGER, CATALOG, EVIDENCE, SEEDS];
 
 fn answers(bytes: &[u8]) -> Vec<Result<(), String>> {
     KINDS

@@ -12,9 +12,13 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::GOOD;
-use super::refusals::{CONFIG, FREEZES, Kind, LOCK, MAP};
+use super::refusals::{CATALOG, CONFIG, EVIDENCE, FREEZES, Kind, LEDGER, LOCK, MAP, SEEDS};
 
-const PAIRS: [(&str, Kind); 4] = [
+const PAIRS: [(&str, Kind); 8] = [
+    ("catalog", CATALOG),
+    ("evidence", EVIDENCE),
+    ("ledger", LEDGER),
+    ("seeds", SEEDS),
     ("config", CONFIG),
     ("freezes", FREEZES),
     ("lock", LOCK),
@@ -80,7 +84,12 @@ fn good_files_pass_their_schema() {
 }
 
 /// What only a parser can say: it takes two places of the file to see it.
-const BEYOND_A_SCHEMA: &[&str] = &["lies under none", "is taken by", "at least `runs`"];
+const BEYOND_A_SCHEMA: &[&str] = &[
+    "lies under none",
+    "is taken by",
+    "at least `runs`",
+    "already",
+];
 
 /// Whether both accept `value`; they have to answer alike.
 fn both(name: &str, schema: &Validator, value: &Value) -> bool {
@@ -200,6 +209,31 @@ fn every_object_has_the_same_keys_in_both() {
             "/$defs/entry",
             format!("{{\"version\": 1, \"entries\": [{{{unknown}}}]}}"),
         ),
+        (
+            "ledger",
+            LEDGER,
+            "",
+            format!("{{\"schema\": \"seed-freeze-v1\", {unknown}}}"),
+        ),
+        (
+            "ledger",
+            LEDGER,
+            "/$defs/entry",
+            format!("{{\"schema\": \"seed-freeze-v1\", \"entries\": [{{{unknown}}}]}}"),
+        ),
+        (
+            "catalog",
+            CATALOG,
+            "",
+            format!("{{\"version\": 1, {unknown}}}"),
+        ),
+        (
+            "catalog",
+            CATALOG,
+            "/$defs/property",
+            format!("{{\"version\": 1, \"properties\": [{{{unknown}}}]}}"),
+        ),
+        ("seeds", SEEDS, "", format!("{{\"version\": 1, {unknown}}}")),
         ("map", MAP, "", format!("{{\"version\": 1, {unknown}}}")),
         (
             "map",
