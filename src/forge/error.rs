@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::model::RepoName;
+
 /// Why the forge gave no usable answer. Each text names the request, and holds no credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeError {
@@ -23,6 +25,15 @@ pub enum ForgeError {
     /// The job is another worker's by now: nothing was sent.
     #[error("another worker has taken the job over")]
     LeaseLost,
+    /// The repository goes by another name; `id` is the forge's own for it.
+    #[error("the repository is called {to} now")]
+    Renamed { id: u64, to: RepoName },
+    /// The repository's name leads to another owner's, which this installation does not see.
+    #[error("the repository went to another owner, where this installation does not reach it")]
+    OutOfReach,
+    /// A redirect that was not followed.
+    #[error("the forge redirects {0}")]
+    Redirected(String),
     /// 410.
     #[error("gone: {0}")]
     Gone(String),
@@ -50,6 +61,9 @@ impl ForgeError {
             Self::RateLimited { .. } => "rate_limited",
             Self::OverShare { .. } => "over_share",
             Self::LeaseLost => "lease_lost",
+            Self::Renamed { .. } => "renamed",
+            Self::OutOfReach => "out_of_reach",
+            Self::Redirected(_) => "redirected",
             Self::Gone(_) => "gone",
             Self::Validation(_) => "refused",
             Self::Transient(_) => "no_answer",

@@ -171,13 +171,14 @@ pub fn text_digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// Equal for decisions that say the same of the same inputs. Who brought the patch, and by what that was
+/// Equal for decisions that say the same of the same inputs, whatever the repository is called. Who brought the patch, and by what that was
 /// seen, is no input beyond the kind: the verdict is the head's, whichever pull request it is in. For a
 /// repository that has not opted in
 /// the base branch does not count: it gets one check for each head and no more.
 pub fn fingerprint(decision: &Decision) -> String {
     let mut decision = decision.clone();
     decision.stats = Stats::default();
+    decision.repository.clear();
     decision.author.login = None;
     decision.author.evidence.clear();
     if decision.verdict == Verdict::NotApplicable {

@@ -260,6 +260,9 @@ pub fn sentence(decision: &Decision) -> String {
              notices."
                 .to_owned()
         }
+        Verdict::Pass if decision.write_set.is_empty() => {
+            "It changes nothing: the base branch holds all that it brings.".to_owned()
+        }
         Verdict::Pass => "Every changed path has an effect and none of them blocks.".to_owned(),
         Verdict::AllowRecheck => format!(
             "Only the freeze list changes: {by}, and the map is checked again on the branch after the merge."

@@ -18,6 +18,7 @@ mod inbox;
 mod inspect;
 mod installed;
 mod levels;
+mod names;
 mod pages;
 mod prune;
 mod published;

@@ -86,6 +86,21 @@ impl Task {
         }
     }
 
+    /// The same task for a repository that has another name now.
+    pub fn renamed(mut self, to: &RepoName) -> Self {
+        match &mut self {
+            Self::Pull { pull, .. } => pull.repo = to.clone(),
+            Self::Head { repo, .. }
+            | Self::Group { repo, .. }
+            | Self::Branch { repo, .. }
+            | Self::Audit { repo, .. }
+            | Self::Repository { repo, .. }
+            | Self::Forget { repo } => repo.repo = to.clone(),
+            Self::Installation { .. } | Self::ForgetInstallation { .. } | Self::Sweep => {}
+        }
+        self
+    }
+
     fn place(&self) -> Option<(InstallationId, Option<&RepoName>)> {
         match self {
             Self::Pull { pull, .. } => Some((pull.installation, Some(&pull.repo))),

@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use chrono::Utc;
-
 use crate::forge::ForgeError;
 use crate::forge::github::gather::Gatherer;
 use crate::forge::github::{App, Branch, Client};
@@ -38,7 +36,7 @@ pub(super) async fn attempt(app: &App, store: &Store, place: Place<'_>, lease: &
         Ok(()) => return Outcome::Done,
         Err(stop) => stop,
     };
-    let outcome = stop.outcome(Utc::now());
+    let outcome = stop.settle(store, lease).await;
     if outcome.is_last(lease)
         && let Err(error) = audit.give_up(&stop.to_string()).await
     {

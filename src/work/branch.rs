@@ -7,8 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::Utc;
-
 use crate::forge::ForgeError;
 use crate::forge::github::gather::{ContractAt, Gatherer};
 use crate::forge::github::{App, Client, ListedFile};
@@ -50,7 +48,7 @@ pub(super) async fn attempt(app: &App, store: &Store, place: Place<'_>, lease: &
     };
     match look.look().await {
         Ok(()) => Outcome::Done,
-        Err(stop) => stop.outcome(Utc::now()),
+        Err(stop) => stop.settle(store, lease).await,
     }
 }
 

@@ -8,10 +8,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use chrono::Utc;
-
 use crate::config::repo::RepoConfig;
-use crate::forge::github::gather::{Gatherer, Patience, Survey};
+use crate::forge::github::gather::{GatherError, Gatherer, Patience, Survey};
 use crate::forge::github::{App, Client, Pull};
 use crate::gate;
 use crate::gate::kind::lifted_by;
@@ -25,6 +23,8 @@ use super::Outcome;
 use super::bound::Judged;
 use super::commands::Commands;
 use super::foreign;
+use super::moved;
+use super::overtaken::{default_branch, is_overtaken, superseded};
 use super::required;
 use super::reviews::ReviewFacts;
 use super::seat::Seat;
@@ -64,11 +64,10 @@ pub(super) async fn attempt(
     let stop = match ended {
         Ok(None) => return Outcome::Done,
         // The verdict stands; commands wait for their turn.
-        Ok(Some(stop)) => return stop.outcome(Utc::now()),
+        Ok(Some(stop)) => return stop.settle(store, lease).await,
         Err(stop) => stop,
     };
-    stop.hold_back(store, pull.installation).await;
-    let outcome = stop.outcome(Utc::now());
+    let outcome = stop.settle(store, lease).await;
     if outcome.is_last(lease)
         && let Err(error) = work.give_up(&stop.to_string()).await
     {
@@ -88,9 +87,9 @@ pub(super) struct Work<'a> {
 }
 
 /// Where the outcome goes.
-struct Post<'a> {
-    publisher: Publisher<'a>,
-    seat: Seat,
+pub(super) struct Post<'a> {
+    pub publisher: Publisher<'a>,
+    pub seat: Seat,
 }
 
 impl<'a> Work<'a> {
@@ -99,6 +98,7 @@ impl<'a> Work<'a> {
     async fn bring_up_to_date(&self) -> Result<Option<Stop>, Stop> {
         let pull = self.client.pull(self.pull.number).await?;
         self.is_up_to_date(&pull)?;
+        moved::note(self.store, self.pull, &pull, self.lease).await?;
         let asked = match self.commands().run(&pull).await {
             Err(stop) if stop.ends_all() => return Err(stop),
             asked => asked.err(),
@@ -110,7 +110,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn commands(&self) -> Commands<'a> {
+    pub(super) fn commands(&self) -> Commands<'a> {
         Commands {
             client: self.client,
             store: self.store,
@@ -136,7 +136,12 @@ impl<'a> Work<'a> {
             client: self.client,
             store: self.store,
         };
-        let survey = gatherer.survey(pull).await?;
+        let survey = match gatherer.survey(pull).await {
+            Err(GatherError::NoBase { guard, opted_in }) => {
+                return self.no_base(pull, &guard, opted_in).await;
+            }
+            survey => survey?,
+        };
         self.remember(pull, &survey).await?;
         let base = survey.base_tip().clone();
         let mut post = match early {
@@ -251,7 +256,12 @@ impl<'a> Work<'a> {
 
     /// Finds the pull request's seat and what is published for its head under the check of `guarded`.
     /// Opens a run if `start` and no run of this head has ended.
-    async fn post(&self, pull: &Pull, guarded: &str, start: bool) -> Result<Post<'a>, Stop> {
+    pub(super) async fn post(
+        &self,
+        pull: &Pull,
+        guarded: &str,
+        start: bool,
+    ) -> Result<Post<'a>, Stop> {
         let name = plan::check_name(guarded, default_branch(pull).unwrap_or(guarded));
         self.end_overtaken(pull, Some(&name)).await?;
         let seat = self.seat(pull, guarded, &name).await?;
@@ -382,26 +392,4 @@ async fn with_reviews(snapshot: &mut Snapshot, facts: &ReviewFacts<'_>) -> Resul
     let key = decision.decision_key.as_deref();
     snapshot.reviews = Some(facts.gather(key).await?);
     Ok(gate::decide(snapshot))
-}
-
-fn default_branch(pull: &Pull) -> Option<&str> {
-    let repo = pull.base.repo.as_ref()?;
-    Some(&repo.default_branch)
-}
-
-/// The pull request is no longer what was judged.
-fn is_overtaken(judged: &Pull, current: &Pull) -> bool {
-    current.state != "open"
-        || current.head.sha != judged.head.sha
-        || current.base.branch != judged.base.branch
-}
-
-fn superseded(judged: &Pull, current: &Pull) -> String {
-    if current.head.sha != judged.head.sha {
-        format!("superseded by {}", current.head.sha)
-    } else if current.state != "open" {
-        "The pull request was closed.".to_owned()
-    } else {
-        "The pull request goes into another branch now.".to_owned()
-    }
 }

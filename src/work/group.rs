@@ -5,8 +5,6 @@
 
 mod members;
 
-use chrono::Utc;
-
 use crate::forge::github::gather::{Gatherer, GroupFacts};
 use crate::forge::github::{App, Client};
 use crate::model::{Decision, MergeGroup, PrNumber, Sha};
@@ -43,8 +41,7 @@ pub(super) async fn attempt(
         Ok(()) => return Outcome::Done,
         Err(stop) => stop,
     };
-    stop.hold_back(store, repo.installation).await;
-    let outcome = stop.outcome(Utc::now());
+    let outcome = stop.settle(store, lease).await;
     if outcome.is_last(lease)
         && let Err(error) = work.give_up(&stop.to_string()).await
     {

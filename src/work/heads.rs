@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use chrono::Utc;
-
 use crate::forge::ForgeError;
 use crate::forge::github::App;
 use crate::model::{PrNumber, PullKey, Sha};
-use crate::store::{RepoKey, Store, Task};
+use crate::store::{Lease, RepoKey, Store, Task};
 
 use super::Outcome;
 use super::stop::Stop;
 
-pub(super) async fn attempt(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Outcome {
+pub(super) async fn attempt(
+    app: &App,
+    store: &Store,
+    (repo, head): (&RepoKey, &Sha),
+    lease: &Lease,
+) -> Outcome {
     match enqueue_pulls(app, store, repo, head).await {
         Ok(()) => Outcome::Done,
-        Err(stop) => {
-            stop.hold_back(store, repo.installation).await;
-            stop.outcome(Utc::now())
-        }
+        Err(stop) => stop.settle(store, lease).await,
     }
 }
 

@@ -40,21 +40,14 @@ impl Handler for Jobs {
                 let links = self.links.as_ref();
                 evaluate::attempt(app, (store, links), pull, lease).await
             }
-            Task::Head { repo, head } => heads::attempt(app, store, repo, head).await,
+            Task::Head { repo, head } => heads::attempt(app, store, (repo, head), lease).await,
             Task::Group { repo, group } => group::attempt(app, store, (repo, group), lease).await,
             Task::Branch {
                 repo,
                 branch,
                 default_branch,
-            } => {
-                let place = Place {
-                    repo,
-                    branch,
-                    default_branch,
-                };
-                branch::attempt(app, store, place, lease).await
             }
-            Task::Audit {
+            | Task::Audit {
                 repo,
                 branch,
                 default_branch,
@@ -64,20 +57,23 @@ impl Handler for Jobs {
                     branch,
                     default_branch,
                 };
-                audit::attempt(app, store, place, lease).await
+                match &lease.task {
+                    Task::Audit { .. } => audit::attempt(app, store, place, lease).await,
+                    _ => branch::attempt(app, store, place, lease).await,
+                }
             }
             Task::Repository {
                 repo,
                 default_branch,
-            } => sweep::repository(app, store, repo, default_branch.as_deref()).await,
+            } => sweep::repository(app, store, (repo, default_branch.as_deref()), lease).await,
             Task::Installation { installation } => {
-                sweep::installation(app, store, *installation).await
+                sweep::installation(app, store, *installation, lease).await
             }
-            Task::Forget { repo } => sweep::forget(store, &repo.repo).await,
+            Task::Forget { repo } => sweep::forget(store, &repo.repo, lease).await,
             Task::ForgetInstallation { installation } => {
-                sweep::forget_installation(store, *installation).await
+                sweep::forget_installation(store, *installation, lease).await
             }
-            Task::Sweep => sweep::sweep(app, store).await,
+            Task::Sweep => sweep::sweep(app, store, lease).await,
         }
     }
 }

@@ -12,12 +12,15 @@ mod foreign;
 mod group;
 mod heads;
 mod jobs;
+mod moved;
+mod overtaken;
 mod required;
 mod reviews;
 mod runner;
 mod seat;
 mod stop;
 mod sweep;
+mod vanished;
 
 pub use jobs::Jobs;
 pub use runner::{Handler, Outcome, Pulse, Runner, RunnerSettings};

@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 
 use crate::forge::ForgeError;
 use crate::forge::github::gather::GatherError;
-use crate::model::{InstallationId, Sha};
+use crate::model::Sha;
 use crate::publish::apply::PublishError;
-use crate::store::{Store, StoreError};
+use crate::store::{Lease, Store, StoreError};
 
-use super::Outcome;
+use super::{Outcome, moved};
 
 /// Why an attempt ended before its task was done.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,8 @@ pub(super) enum Stop {
     Store(#[from] StoreError),
     #[error("{0}")]
     MergePending(String),
+    #[error("{0}")]
+    NoBase(String),
     #[error("another job publishes for the same head")]
     HeadTaken,
     #[error("the evaluation ended with its process, or stood still, again and again")]
@@ -35,6 +37,7 @@ impl From<GatherError> for Stop {
             GatherError::Forge(error) => Self::Forge(error),
             GatherError::Store(error) => Self::Store(error),
             GatherError::MergePending(why) => Self::MergePending(why),
+            error @ GatherError::NoBase { .. } => Self::NoBase(error.to_string()),
         }
     }
 }
@@ -56,7 +59,7 @@ impl Stop {
             Self::Forge(ForgeError::RateLimited { until } | ForgeError::OverShare { until }) => {
                 (*until - now).to_std().unwrap_or_default()
             }
-            Self::Poison => return Outcome::Dead { why },
+            Self::Poison | Self::NoBase(_) => return Outcome::Dead { why },
             // A permission or a repository that is gone comes back by an event, not by waiting.
             Self::Forge(
                 ForgeError::NotFound(_)
@@ -70,6 +73,9 @@ impl Stop {
                 ForgeError::Unauthorized(_)
                 | ForgeError::Transient(_)
                 | ForgeError::Malformed(_)
+                | ForgeError::Redirected(_)
+                | ForgeError::Renamed { .. }
+                | ForgeError::OutOfReach
                 | ForgeError::LeaseLost,
             )
             | Self::Store(_)
@@ -87,19 +93,42 @@ impl Stop {
             Self::Forge(
                 ForgeError::RateLimited { .. }
                     | ForgeError::OverShare { .. }
+                    | ForgeError::Renamed { .. }
+                    | ForgeError::OutOfReach
                     | ForgeError::LeaseLost
             )
         )
     }
 
-    /// A limit of the forge is the whole installation's: its other jobs would only be refused too.
-    pub async fn hold_back(&self, store: &Store, installation: InstallationId) {
-        let Self::Forge(ForgeError::RateLimited { until }) = self else {
-            return;
+    /// How the job goes on, once what this tells of others was seen to: of the installation's other jobs, and
+    /// of a repository that is somewhere else now.
+    pub async fn settle(&self, store: &Store, lease: &Lease) -> Outcome {
+        let seen = match self {
+            Self::Forge(ForgeError::RateLimited { until }) => hold_back(store, lease, *until).await,
+            Self::Forge(ForgeError::Renamed { id, to }) => {
+                moved::follow(store, lease, *id, to).await
+            }
+            Self::Forge(ForgeError::OutOfReach) => moved::forget(store, lease).await,
+            _ => return self.outcome(Utc::now()),
         };
-        let after = (*until - Utc::now()).to_std().unwrap_or_default();
-        if let Err(error) = store.hold_back(installation, after).await {
-            tracing::warn!(%error, "jobs of a limited installation could not be put off");
+        match (self, seen) {
+            (Self::Forge(ForgeError::Renamed { .. } | ForgeError::OutOfReach), Ok(())) => {
+                Outcome::Done
+            }
+            (_, Ok(())) => self.outcome(Utc::now()),
+            (_, Err(error)) => {
+                tracing::warn!(%error, "what the forge told of other jobs could not be noted");
+                self.outcome(Utc::now())
+            }
         }
     }
+}
+
+/// A limit of the forge is the whole installation's: its other jobs would only be refused too.
+async fn hold_back(store: &Store, lease: &Lease, until: DateTime<Utc>) -> Result<(), StoreError> {
+    let Some(installation) = lease.task.installation() else {
+        return Ok(());
+    };
+    let after = (until - Utc::now()).to_std().unwrap_or_default();
+    store.hold_back(installation, after).await
 }

@@ -12,7 +12,7 @@ use chrono::{TimeDelta, Utc};
 use crate::forge::ForgeError;
 use crate::forge::github::{App, Client, InstalledRepo, Pull};
 use crate::model::{DeliveryId, InstallationId, PrNumber, PullKey, RepoName};
-use crate::store::{RepoKey, Store, Task};
+use crate::store::{Lease, RepoKey, Store, Task};
 
 use super::Outcome;
 use super::stop::Stop;
@@ -25,16 +25,16 @@ const MOST_REDELIVERIES: usize = 500;
 /// Repositories of an installation are looked at this far apart.
 const APART: Duration = Duration::from_secs(2);
 
-fn outcome(result: Result<(), Stop>) -> Outcome {
+async fn outcome(result: Result<(), Stop>, store: &Store, lease: &Lease) -> Outcome {
     match result {
         Ok(()) => Outcome::Done,
-        Err(stop) => stop.outcome(Utc::now()),
+        Err(stop) => stop.settle(store, lease).await,
     }
 }
 
 /// Everything.
-pub(super) async fn sweep(app: &App, store: &Store) -> Outcome {
-    outcome(sweep_all(app, store).await)
+pub(super) async fn sweep(app: &App, store: &Store, lease: &Lease) -> Outcome {
+    outcome(sweep_all(app, store).await, store, lease).await
 }
 
 async fn sweep_all(app: &App, store: &Store) -> Result<(), Stop> {
@@ -96,12 +96,24 @@ async fn redeliver(app: &App, store: &Store) -> Result<(), Stop> {
 }
 
 /// The repositories of an installation: each is looked at, and those it has no longer are forgotten.
-pub(super) async fn installation(app: &App, store: &Store, id: InstallationId) -> Outcome {
-    outcome(sweep_installation(app, store, id).await)
+pub(super) async fn installation(
+    app: &App,
+    store: &Store,
+    id: InstallationId,
+    lease: &Lease,
+) -> Outcome {
+    outcome(sweep_installation(app, store, id).await, store, lease).await
 }
 
 async fn sweep_installation(app: &App, store: &Store, id: InstallationId) -> Result<(), Stop> {
     let found = app.repositories(id).await?;
+    for one in &found {
+        let at = RepoKey {
+            installation: id,
+            repo: one.full_name.clone(),
+        };
+        store.name_repository(one.id, &at, None, None).await?;
+    }
     let there: BTreeSet<String> = found.iter().map(|one| lower(&one.full_name)).collect();
     for repo in store.repositories_of(id).await? {
         if !there.contains(&lower(&repo)) {
@@ -136,10 +148,11 @@ fn lower(repo: &RepoName) -> String {
 pub(super) async fn repository(
     app: &App,
     store: &Store,
-    repo: &RepoKey,
-    default_branch: Option<&str>,
+    (repo, default_branch): (&RepoKey, Option<&str>),
+    lease: &Lease,
 ) -> Outcome {
-    outcome(sweep_repository(app, store, repo, default_branch).await)
+    let swept = sweep_repository(app, store, repo, default_branch).await;
+    outcome(swept, store, lease).await
 }
 
 async fn sweep_repository(
@@ -209,17 +222,22 @@ async fn look_at_branches(
 }
 
 /// What is kept of a repository that the App sees no longer.
-pub(super) async fn forget(store: &Store, repo: &RepoName) -> Outcome {
-    outcome(store.forget_repository(repo).await.map_err(Into::into))
+pub(super) async fn forget(store: &Store, repo: &RepoName, lease: &Lease) -> Outcome {
+    let forgotten = store.forget_repository(repo).await;
+    outcome(forgotten.map_err(Into::into), store, lease).await
 }
 
 /// The same for every repository of an installation.
-pub(super) async fn forget_installation(store: &Store, id: InstallationId) -> Outcome {
+pub(super) async fn forget_installation(
+    store: &Store,
+    id: InstallationId,
+    lease: &Lease,
+) -> Outcome {
     let forget = async {
         for repo in store.repositories_of(id).await? {
             store.forget_repository(&repo).await?;
         }
         Ok(())
     };
-    outcome(forget.await)
+    outcome(forget.await, store, lease).await
 }

@@ -29,6 +29,8 @@ mod init;
 mod kill;
 mod lost_answers;
 mod metrics;
+mod moved;
+mod odd_pulls;
 mod pages;
 mod prune;
 mod publish;

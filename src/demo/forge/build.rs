@@ -59,12 +59,13 @@ impl Forge {
         let (owner, _) = full_name
             .split_once('/')
             .context("a repository is owner/name")?;
-        let folder = self
-            .folder
-            .path()
-            .join(format!("{}.git", full_name.replace('/', "+")));
-        let git = Bare::create(&folder)?;
+        let mut folder = self.git_dir(full_name);
         let mut state = self.shared.state();
+        if folder.exists() {
+            // One that has another name by now.
+            folder.set_extension(format!("{}.git", state.next_id()));
+        }
+        let git = Bare::create(&folder)?;
         ensure!(
             state.repo(full_name).is_none(),
             "{full_name} is there already"
@@ -186,6 +187,8 @@ impl Forge {
             body: new.body.map(str::to_owned),
             author,
             head_branch: new.head.to_owned(),
+            kept_head: None,
+            fork_gone: false,
             base_branch: new.base.to_owned(),
             draft: new.draft,
             open: true,
@@ -220,13 +223,10 @@ impl Forge {
 
     /// Head commit of a pull request.
     pub fn head(&self, full_name: &str, number: u64) -> Result<Sha> {
-        let branch = {
-            let state = self.shared.state();
-            let repo = state.repo(full_name).context("no such repository")?;
-            let pull = repo.pulls.get(&number).context("no such pull request")?;
-            pull.head_branch.clone()
-        };
-        self.branch(full_name, &branch)
+        let state = self.shared.state();
+        let repo = state.repo(full_name).context("no such repository")?;
+        let pull = repo.pulls.get(&number).context("no such pull request")?;
+        repo.head_of(pull)?.context("no such head branch")
     }
 
     /// Somebody else's comment on a pull request; no webhook is sent.
@@ -261,7 +261,7 @@ fn signature(user: &User) -> Signature {
     }
 }
 
-fn install(state: &mut State, account: &str, full_name: &str) {
+pub(super) fn install(state: &mut State, account: &str, full_name: &str) {
     let known = state
         .installations
         .values_mut()

@@ -37,6 +37,8 @@ pub enum Answer {
     HangUp,
     /// What it would be without the fault: only [`Fault::calling`] happens.
     AsItIs,
+    /// 302 to an address.
+    Redirect(String),
     /// 403 with no requests remaining, until then.
     RateLimited(Duration),
     /// 403 with `Retry-After`.

@@ -200,6 +200,12 @@ impl Bare {
         Ok(())
     }
 
+    pub fn delete_branch(&self, branch: &str) -> Result<()> {
+        let repo = self.local();
+        let reference = repo.find_reference(&format!("refs/heads/{branch}"))?;
+        Ok(reference.delete()?)
+    }
+
     /// The commit that a branch points at.
     pub fn branch(&self, branch: &str) -> Result<Option<Sha>> {
         let repo = self.local();

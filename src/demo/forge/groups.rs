@@ -115,8 +115,8 @@ fn pull(repo: &Repo, number: u64) -> Result<&Pull> {
 }
 
 fn head_of(repo: &Repo, number: u64) -> Result<Sha> {
-    let branch = &pull(repo, number)?.head_branch;
-    repo.git.branch(branch)?.context("no such head branch")
+    let pull = pull(repo, number)?;
+    repo.head_of(pull)?.context("no such head branch")
 }
 
 /// Puts each commit of the pull request on top, the oldest first.

@@ -14,6 +14,7 @@ mod git;
 mod groups;
 mod key;
 mod model;
+mod moves;
 mod others;
 mod people;
 mod reply;

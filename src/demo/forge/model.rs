@@ -118,6 +118,10 @@ pub struct Pull {
     pub body: Option<String>,
     pub author: String,
     pub head_branch: String,
+    /// The commit at which the head branch was deleted.
+    pub kept_head: Option<Sha>,
+    /// The fork that it came from is gone.
+    pub fork_gone: bool,
     pub base_branch: String,
     pub draft: bool,
     pub open: bool,
@@ -238,6 +242,8 @@ pub struct State {
     pub tokens: BTreeMap<String, Token>,
     /// By lower-cased full name: names are compared without case.
     pub repos: BTreeMap<String, Repo>,
+    /// Old names of repositories, in lower case, with the ids of what had them.
+    pub moved: BTreeMap<String, u64>,
     /// Deliveries of webhooks that it was told of, the oldest first.
     pub deliveries: Vec<Delivery>,
     /// Webhooks that are to be delivered again.
@@ -263,6 +269,7 @@ impl State {
             installations: BTreeMap::new(),
             tokens: BTreeMap::new(),
             repos: BTreeMap::new(),
+            moved: BTreeMap::new(),
             deliveries: Vec::new(),
             redeliveries: Vec::new(),
             registrations: BTreeMap::new(),
@@ -273,6 +280,13 @@ impl State {
             clock_ahead: TimeDelta::zero(),
             last_id: 1_000,
         }
+    }
+
+    /// The path of the API below its host.
+    pub fn root(&self) -> &str {
+        let host = self.base_url.find("://").map_or(0, |at| at + 3);
+        let below = self.base_url.get(host..).unwrap_or_default();
+        below.find('/').and_then(|at| below.get(at..)).unwrap_or("")
     }
 
     /// The forge's time, in whole seconds as its API has it.
@@ -349,6 +363,12 @@ impl State {
 }
 
 impl Repo {
+    /// The tip of a pull request's head branch; of one that is deleted, the commit that it was at.
+    pub fn head_of(&self, pull: &Pull) -> anyhow::Result<Option<Sha>> {
+        let tip = self.git.branch(&pull.head_branch)?;
+        Ok(tip.or_else(|| pull.kept_head.clone()))
+    }
+
     pub fn owner(&self) -> &str {
         self.full_name
             .split_once('/')

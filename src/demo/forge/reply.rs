@@ -128,6 +128,19 @@ pub fn paged(body: Value, link: Option<HeaderValue>) -> Response {
     response
 }
 
+/// Leads to another address.
+pub fn redirect(status: StatusCode, to: &str) -> Response {
+    let body = json!({
+        "message": "Moved Permanently", "url": to,
+        "documentation_url": "https://docs.github.com/rest",
+    });
+    let mut response = (status, Json(body)).into_response();
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(header::LOCATION, to);
+    }
+    response
+}
+
 /// An answer that begins and does not go on.
 pub fn trickle() -> Response {
     Response::new(Body::new(Trickle { begun: false }))

@@ -16,7 +16,8 @@ use super::auth::Caller;
 use super::faults::{Answer, Fault, Moment, Recorded, Strike, strike};
 use super::key::AppKey;
 use super::model::State;
-use super::reply::{Refusal, broken_off, trickle};
+use super::moves;
+use super::reply::{Refusal, broken_off, redirect, trickle};
 use super::routes;
 
 /// Largest body that the forge takes.
@@ -66,12 +67,28 @@ pub fn router(shared: Arc<Shared>, place: Place) -> Router {
             .nest("/api/v3", routes::all())
             .nest("/api", routes::graphql()),
     };
-    routes
+    let routes = routes
         .merge(routes::pages())
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(middleware::from_fn_with_state(shared.clone(), gate))
-        .with_state(shared)
+        .with_state(shared.clone());
+    // Before the routes are looked at.
+    Router::new()
+        .fallback_service(routes)
+        .layer(middleware::from_fn_with_state(shared, by_name))
+}
+
+async fn by_name(
+    Extract(shared): Extract<Arc<Shared>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let named = moves::by_name(&shared.state(), request.uri());
+    if let Some(uri) = named {
+        *request.uri_mut() = uri;
+    }
+    next.run(request).await
 }
 
 async fn unknown(Extract(shared): Extract<Arc<Shared>>, request: Request) -> Refusal {
@@ -124,6 +141,11 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
             std::future::pending::<()>().await;
         }
         return Ok(response);
+    }
+    let moved = moves::redirect(&shared.state(), &record.method, &parts.uri);
+    if let Some(response) = moved {
+        record.status = response.status().as_u16();
+        return Ok(finish(shared, record, response));
     }
     let caller = match routes::registration::is_open(parts.uri.path()) {
         true => Ok(None),
@@ -233,6 +255,7 @@ fn faulty(shared: &Shared, answer: Answer, call: Option<super::faults::Call>) ->
     };
     match answer {
         Answer::Status(status) => Refusal::new(status, "fault on purpose").into_response(),
+        Answer::Redirect(to) => redirect(StatusCode::FOUND, &to),
         Answer::Garbage(text) => Bytes::from_static(text.as_bytes()).into_response(),
         Answer::HangUp | Answer::Silence | Answer::AsItIs => broken_off(),
         Answer::Trickle => trickle(),

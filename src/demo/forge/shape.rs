@@ -233,6 +233,10 @@ pub fn pull(base: &str, repo: &Repo, pull: &Pull, facts: &PullFacts<'_>) -> Valu
     if let Value::Object(links) = links {
         extend(&mut value, links);
     }
+    if pull.fork_gone {
+        value["head"]["repo"] = Value::Null;
+        value["head"]["user"] = Value::Null;
+    }
     value
 }
 
@@ -348,7 +352,7 @@ pub fn check_run(state: &State, repo: &Repo, run: &CheckRun) -> Value {
         .values()
         .filter(|pull| pull.open)
         .filter_map(|pull| {
-            let head = repo.git.branch(&pull.head_branch).ok()??;
+            let head = repo.head_of(pull).ok()??;
             let tip = repo.git.branch(&pull.base_branch).ok()??;
             (head == run.head).then(|| minimal_pull(base, repo, pull, &head, &tip))
         })

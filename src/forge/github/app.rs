@@ -87,6 +87,8 @@ impl HookConfig {
 /// A repository that an installation sees.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstalledRepo {
+    /// Whatever it is called.
+    pub id: u64,
     pub full_name: RepoName,
     pub default_branch: String,
     #[serde(default)]

@@ -221,6 +221,14 @@ impl Tokens {
             .await;
     }
 
+    /// Forgets the tokens of a name: it may be another repository's soon.
+    pub async fn forget_name(&self, installation: InstallationId, repo: &RepoName) {
+        for scope in [Scope::Read, Scope::Write] {
+            let key = (installation, repo.clone(), scope);
+            self.cache.invalidate(&key).await;
+        }
+    }
+
     /// A new token for what `body` asks.
     pub async fn mint(
         &self,

@@ -305,21 +305,52 @@ impl Client {
                     fresh = true;
                     self.count();
                 })
-                .await?;
+                .await;
+            let token = match token {
+                // No token for a repository of this name: it may have another one.
+                Err(refused @ ForgeError::Validation(_)) => return Err(self.moved(refused).await),
+                token => token?,
+            };
             self.count();
             let (answer, rate) =
                 transport::send(&inner.transport, call, path, token.authorization()?).await;
             if let Some(rate) = rate {
                 inner.shares.note(self.installation, &self.repo, &rate);
             }
-            if !matches!(answer, Err(ForgeError::Unauthorized(_))) {
-                return answer;
+            match answer {
+                Err(ForgeError::Unauthorized(_)) => {}
+                Ok(answer) if answer.redirected => {
+                    let followed = ForgeError::Redirected(call.name());
+                    return Err(self.moved(followed).await);
+                }
+                Err(refused @ ForgeError::Redirected(_)) => {
+                    return Err(self.moved(refused).await);
+                }
+                answer => return answer,
             }
             inner.tokens.forget(&key, &token).await;
             if fresh || retried {
                 return answer;
             }
             retried = true;
+        }
+    }
+
+    /// Why the repository can't be reached by its name; `error` if it is not for that.
+    async fn moved(&self, error: ForgeError) -> ForgeError {
+        // Its token and its question.
+        self.count();
+        self.count();
+        let tokens = &self.app.inner.tokens;
+        tokens.forget_name(self.installation, &self.repo).await;
+        match self.app.moved(self.installation, &self.repo).await {
+            Ok(moved) => moved.unwrap_or(error),
+            Err(
+                other @ (ForgeError::OutOfReach
+                | ForgeError::RateLimited { .. }
+                | ForgeError::Transient(_)),
+            ) => other,
+            Err(_) => error,
         }
     }
 

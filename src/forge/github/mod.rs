@@ -17,6 +17,7 @@ pub mod gather;
 mod manifest;
 mod patch;
 mod people;
+mod redirect;
 mod rules;
 mod share;
 mod transport;

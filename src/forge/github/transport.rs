@@ -12,6 +12,8 @@ use octocrab::{OctoBody, Octocrab};
 use crate::forge::ForgeError;
 use crate::metrics::{Metrics, RATE_RESOURCES, RateLeft};
 
+use super::redirect::{self, Way};
+
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
@@ -106,6 +108,8 @@ pub(super) struct Answer {
     pub unchanged: bool,
     /// When the limit ends that the headers speak of, if they speak of one.
     pub limit_ends: Option<DateTime<Utc>>,
+    /// Another address of the same forge gave it: the one that was asked leads there.
+    pub redirected: bool,
     /// The `cursor` in the address of the next page, where pages are told apart so.
     pub cursor: Option<String>,
 }
@@ -175,6 +179,7 @@ pub(super) fn build(
         .build()?;
     Ok(Transport {
         octocrab,
+        origin: origin.to_owned(),
         total: timeouts.total,
         metrics,
     })
@@ -184,6 +189,8 @@ pub(super) fn build(
 #[derive(Clone)]
 pub(super) struct Transport {
     octocrab: Octocrab,
+    /// Scheme, host and port.
+    origin: String,
     total: Duration,
     pub metrics: Metrics,
 }
@@ -230,7 +237,7 @@ async fn send_once(
         let error = ForgeError::Malformed(format!("{}: no valid request", call.name()));
         return (Err(error), None);
     };
-    let exchange = exchange(&transport.octocrab, call, request);
+    let exchange = exchange(transport, call, request);
     match tokio::time::timeout(transport.total, exchange).await {
         Ok(exchange) => exchange,
         Err(_) => {
@@ -244,8 +251,13 @@ async fn send_once(
     }
 }
 
-async fn exchange(transport: &Octocrab, call: &Call, request: http::Request<OctoBody>) -> Exchange {
-    let response = match transport.execute(request).await {
+async fn exchange(
+    transport: &Transport,
+    call: &Call,
+    request: http::Request<OctoBody>,
+) -> Exchange {
+    let asked = request.uri().clone();
+    let response = match transport.octocrab.execute(request).await {
         Ok(response) => response,
         Err(error) => {
             let error = ForgeError::Transient(format!("{}: {}", call.name(), root(&error)));
@@ -254,7 +266,12 @@ async fn exchange(transport: &Octocrab, call: &Call, request: http::Request<Octo
     };
     let (parts, body) = response.into_parts();
     let rate = Rate::of(&parts.headers);
-    (read(call, &parts, body).await, rate)
+    let way = Way::of(&parts.extensions, &transport.origin, &asked);
+    let answer = match way {
+        Way::Elsewhere => Err(redirect::elsewhere(call)),
+        Way::Straight | Way::Redirected => read(call, &parts, body).await,
+    };
+    (redirect::seen(way, answer), rate)
 }
 
 async fn read(
@@ -293,6 +310,7 @@ async fn read(
             etag: parts.headers.get(header::ETAG).cloned(),
             unchanged,
             limit_ends: limit_end(&parts.headers, now),
+            redirected: false,
             cursor: next_cursor(&parts.headers),
         })
     } else {
@@ -401,7 +419,7 @@ fn refusal(
         410 => ForgeError::Gone(text),
         408 | 425 | 500..=599 => ForgeError::Transient(text),
         400..=499 => ForgeError::Validation(text),
-        // A redirect that was not followed leads to another host, or round in circles.
+        301 | 302 | 303 | 307 | 308 => ForgeError::Redirected(call.name()),
         _ => ForgeError::Malformed(text),
     }
 }
@@ -505,7 +523,7 @@ mod tests {
             refused(502, &[], "<html>"),
             ForgeError::Transient(_)
         ));
-        assert!(matches!(refused(302, &[], ""), ForgeError::Malformed(_)));
+        assert!(matches!(refused(302, &[], ""), ForgeError::Redirected(_)));
     }
 
     #[test]

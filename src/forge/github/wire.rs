@@ -25,6 +25,9 @@ pub struct Label {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RepoInfo {
+    /// The forge's own, whatever the repository is called; 0 where it does not say.
+    #[serde(default)]
+    pub id: u64,
     pub default_branch: String,
     /// Only some may read it; `None` where the forge does not say.
     #[serde(default)]

@@ -130,7 +130,7 @@ pub fn shown_head(repo: &Repo, pull: &Pull) -> Result<Sha, Refusal> {
     match &pull.behind {
         Some((head, times)) if *times > 0 => Ok(head.clone()),
         _ => {
-            let head = repo.git.branch(&pull.head_branch)?;
+            let head = repo.head_of(pull)?;
             head.ok_or_else(Refusal::not_found)
         }
     }
@@ -139,10 +139,9 @@ pub fn shown_head(repo: &Repo, pull: &Pull) -> Result<Sha, Refusal> {
 fn sides(repo: &Repo, number: u64) -> Result<Sides, Refusal> {
     let pull = repo.pulls.get(&number).ok_or_else(Refusal::not_found)?;
     let head = shown_head(repo, pull)?;
-    let tip = repo
-        .git
-        .branch(&pull.base_branch)?
-        .ok_or_else(Refusal::not_found)?;
+    // A base branch that is gone leaves the commit that it was at.
+    let tip = repo.git.branch(&pull.base_branch)?;
+    let tip = tip.unwrap_or_else(|| pull.recorded_base.clone());
     let start = repo.git.merge_base(&tip, &head)?;
     let files = match &start {
         Some(start) => repo.git.diff(start, &head)?,

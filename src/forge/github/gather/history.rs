@@ -102,7 +102,17 @@ impl Gatherer<'_> {
 
     /// No comparison: if the branch is there, the histories have nothing in common.
     async fn unrelated(&self, pull: &Pull, guard: &Guard) -> Result<History, GatherError> {
-        let tip = self.client.branch(&guard.branch).await?.commit;
+        let tip = match self.client.branch(&guard.branch).await {
+            Ok(branch) => branch.commit,
+            Err(ForgeError::NotFound(_)) => {
+                let guard = guard.clone();
+                return Err(GatherError::NoBase {
+                    guard,
+                    opted_in: None,
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
         let why = "the histories of base and head are unrelated".to_owned();
         Ok(History {
             base: Point::of(&tip),

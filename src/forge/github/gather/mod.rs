@@ -47,6 +47,13 @@ pub enum GatherError {
     Forge(#[from] ForgeError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The branch whose contract judges is gone. `opted_in`: the default branch's tip has, where it was
+    /// looked at.
+    #[error("the base branch `{}` does not exist any more", guard.branch)]
+    NoBase {
+        guard: Guard,
+        opted_in: Option<bool>,
+    },
     /// The forge is still working on the merge; asking again soon helps.
     #[error("{0}")]
     MergePending(String),

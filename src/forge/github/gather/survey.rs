@@ -103,7 +103,13 @@ impl Gatherer<'_> {
     /// Looks at the commits of a pull request and at the contract that judges it.
     pub async fn survey(&self, pull: &Pull) -> Result<Survey, GatherError> {
         let (guard, default_opted_in) = self.guard(pull).await?;
-        let history = self.history(pull, &guard).await?;
+        let history = match self.history(pull, &guard).await {
+            Err(GatherError::NoBase { guard, .. }) => {
+                let opted_in = default_opted_in;
+                return Err(GatherError::NoBase { guard, opted_in });
+            }
+            history => history?,
+        };
         let tip = self.tip(&history.base.tree).await?;
         let opted_in = default_opted_in.unwrap_or_else(|| tip.opted_in());
         let (author, evidence) = self.author(pull, &history, &tip.config).await?;
