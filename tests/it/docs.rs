@@ -350,14 +350,18 @@ fn links_in_the_documentation_lead_to_files() {
 
 #[test]
 fn contract_files_in_the_documentation_can_be_read() {
-    use frostline::contract::{freezes, lock, map};
+    use frostline::contract::{catalog, freezes, ledger, lock, map};
     let mut seen = BTreeMap::new();
     for page in ["docs/first-use.md", "docs/configuration.md"] {
         let text = read(page);
         for block in text.split("```json\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default().as_bytes();
             let value: serde_json::Value = serde_json::from_slice(block).expect("JSON");
-            let (name, fault) = if value.get("entries").is_some() {
+            let (name, fault) = if value.get("schema").is_some() {
+                ("ledger", ledger::parse(page, block).err())
+            } else if value.get("properties").is_some() {
+                ("catalog", catalog::parse(page, block).err())
+            } else if value.get("entries").is_some() {
                 ("freezes", freezes::parse(page, block).err())
             } else if value.get("rules").is_some() {
                 ("map", map::parse(page, block).err())
@@ -370,7 +374,13 @@ fn contract_files_in_the_documentation_can_be_read() {
     }
     assert_eq!(
         seen,
-        BTreeMap::from([("freezes", 2), ("lock", 1), ("map", 1)])
+        BTreeMap::from([
+            ("catalog", 1),
+            ("freezes", 2),
+            ("ledger", 1),
+            ("lock", 1),
+            ("map", 1)
+        ])
     );
 }
 
