@@ -38,3 +38,8 @@ fetch openapi @octokit/openapi@23.0.2 \
 fetch sarif @microsoft/jest-sarif@1.0.0-beta.0 \
   748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
   lib/schemas/sarif-2.1.0-rtm.5.json
+fetch graphql graphql@16.11.0 \
+  7e34f9274fdf64549b08d23ab7480afbe47add16974de698cd387a36b09db1f6
+fetch graphql-schema @octokit/graphql-schema@15.26.1 \
+  053e74249dafce2118fd9b7ae499b067d57c5f910c57745699ac45108bc68d1e \
+  schema.graphql

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use frostline::demo::forge::Forge;
 use frostline::demo::{Stage, play};
 use frostline::render::TextStyle;
 use frostline::work::Jobs;
+
+use crate::support::forge::assert_described;
 
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
@@ -56,7 +59,9 @@ fn the_fake_forge_is_no_part_of_the_production_path() {
 /// The whole story, with every request and answer held against GitHub's own description.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_story_ends_as_it_must_and_speaks_the_forges_language() {
-    let forge = crate::support::api::start_forge().await;
+    let forge = Forge::start_with(crate::support::api::app_key())
+        .await
+        .expect("a forge");
     let stage = Stage::build(forge, Jobs::new).await.expect("a stage");
     let mut text = Vec::new();
     let style = TextStyle {
@@ -67,11 +72,7 @@ async fn the_story_ends_as_it_must_and_speaks_the_forges_language() {
         .await
         .expect("the expected outcomes");
     stage.forge.assert_clean();
-    let requests = stage.forge.requests();
-    if let Some(description) = crate::support::openapi::Description::load() {
-        let departures = description.departures(&requests);
-        assert!(departures.is_empty(), "{departures:#?}");
-    }
+    assert_described(&stage.forge.requests());
     let text = String::from_utf8(text).expect("UTF-8");
     for expected in [
         "✗ frostline: Refused",

@@ -9,7 +9,6 @@ use frostline::demo::forge::{AppKey, Forge};
 use frostline::store::Store;
 
 use crate::support::logs;
-use crate::support::openapi::Description;
 use crate::support::world::{REPO, World};
 
 const PUBLIC: &str = "https://frostline.example.com";
@@ -90,9 +89,6 @@ async fn what_is_well_is_a_line_each() {
         !folder.path().join("frostline.db").exists(),
         "it only looks"
     );
-    if let Some(description) = Description::load() {
-        assert_eq!(description.departures(&forge.requests()), [""; 0]);
-    }
 
     let url = format!("sqlite://{}/frostline.db", folder.path().display());
     let store = Store::open(&url).await.unwrap();

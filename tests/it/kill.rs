@@ -26,6 +26,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::support::api::start_forge;
+use crate::support::forge::TestForge;
 
 const REPO: &str = "acme/parser";
 const AGENT: &str = "acme-coder[bot]";
@@ -135,7 +136,7 @@ pub fn configure(folder: &Path, forge: &Forge) {
 
 /// A forge with a pull request that has a coverage hole, and a folder for the program.
 struct Scene {
-    forge: Forge,
+    forge: TestForge,
     folder: tempfile::TempDir,
     number: u64,
 }

@@ -16,6 +16,8 @@ pub struct Recorded {
     pub status: u16,
     /// JSON, or null when the answer was something else.
     pub answer: Value,
+    /// A fault gave the answer.
+    pub faulty: bool,
 }
 
 /// When a fault strikes.

@@ -121,6 +121,7 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
         body: serde_json::from_slice(&body).unwrap_or(Value::Null),
         status: 0,
         answer: Value::Null,
+        faulty: false,
     };
     let unless = parts.headers.get(header::IF_NONE_MATCH).cloned();
     let mut struck = strike(&mut lock(&shared.faults), &record.method, &record.path);
@@ -136,6 +137,7 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
         let silent = matches!(strike.answer, Answer::Silence);
         let response = faulty(shared, strike.answer, strike.call);
         record.status = response.status().as_u16();
+        record.faulty = true;
         let response = finish(shared, record, response);
         if silent {
             std::future::pending::<()>().await;
@@ -163,7 +165,9 @@ async fn through(shared: &Shared, request: Request, next: Next) -> Result<Respon
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await?;
     record.status = parts.status.as_u16();
-    if bytes.len() <= RECORDED_ANSWER {
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_json && bytes.len() <= RECORDED_ANSWER {
         record.answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     }
     if parts.status.is_server_error() {

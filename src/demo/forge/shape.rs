@@ -235,7 +235,6 @@ pub fn pull(base: &str, repo: &Repo, pull: &Pull, facts: &PullFacts<'_>) -> Valu
     }
     if pull.fork_gone {
         value["head"]["repo"] = Value::Null;
-        value["head"]["user"] = Value::Null;
     }
     value
 }
@@ -249,16 +248,28 @@ fn label(base: &str, repo: &Repo, at: usize, name: &str) -> Value {
     })
 }
 
+/// A path as a part of an address.
+fn in_address(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
 pub fn file(base: &str, repo: &Repo, head: &Sha, file: &FileDiff) -> Value {
     let html = format!("{base}/{}", repo.full_name);
+    let path = in_address(&file.path);
     let mut value = json!({
         "sha": file.id, "filename": file.path, "status": file.status,
         "additions": file.additions, "deletions": file.deletions,
         "changes": file.additions + file.deletions,
-        "blob_url": format!("{html}/blob/{head}/{}", file.path),
-        "raw_url": format!("{html}/raw/{head}/{}", file.path),
+        "blob_url": format!("{html}/blob/{head}/{path}"),
+        "raw_url": format!("{html}/raw/{head}/{path}"),
         "contents_url":
-            format!("{base}/repos/{}/contents/{}?ref={head}", repo.full_name, file.path),
+            format!("{base}/repos/{}/contents/{path}?ref={head}", repo.full_name),
     });
     if let Some(patch) = &file.patch {
         value["patch"] = json!(patch);

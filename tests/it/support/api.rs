@@ -6,14 +6,17 @@ use frostline::demo::forge::{AppKey, Forge};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::forge::TestForge;
+
 /// One key for all tests: making one takes a while.
 pub fn app_key() -> AppKey {
     static KEY: std::sync::OnceLock<AppKey> = std::sync::OnceLock::new();
     KEY.get_or_init(|| AppKey::generate().unwrap()).clone()
 }
 
-pub async fn start_forge() -> Forge {
-    Forge::start_with(app_key()).await.unwrap()
+/// A forge whose requests and answers are compared with GitHub's descriptions in the end.
+pub async fn start_forge() -> TestForge {
+    TestForge::watching(Forge::start_with(app_key()).await.unwrap())
 }
 
 /// A token as an App signs it, valid from `from` to `to` seconds from now.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use frostline::demo::forge::{Forge, NewPull, Webhook};
+use frostline::demo::forge::{NewPull, Webhook};
 use frostline::forge::github::{App as GithubApp, AppKey, AppSettings};
 use frostline::model::Sha;
 use frostline::server::{AppState, router};
@@ -17,6 +17,7 @@ use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
 
 use super::api::start_forge;
+use super::forge::TestForge;
 use super::logs::LogWatch;
 
 /// The store's clock, moved by the test.
@@ -30,7 +31,7 @@ impl Clock for Ahead {
 }
 
 pub struct TestApp {
-    pub forge: Forge,
+    pub forge: TestForge,
     pub store: Store,
     clock: Ahead,
     /// Of the database, for a second connection.

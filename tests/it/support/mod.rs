@@ -3,6 +3,8 @@
 pub mod api;
 pub mod app;
 pub mod browser;
+pub mod forge;
+pub mod graphql;
 pub mod logs;
 pub mod openapi;
 pub mod repo;

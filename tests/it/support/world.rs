@@ -16,6 +16,7 @@ use frostline::work::{Jobs, Runner, RunnerSettings};
 use sha2::{Digest as _, Sha256};
 
 use super::api::{app_key, start_forge};
+use super::forge::TestForge;
 use super::logs::LogWatch;
 
 pub const REPO: &str = "acme/parser";
@@ -43,7 +44,7 @@ impl Clock for AheadClock {
 }
 
 pub struct World {
-    pub forge: Forge,
+    pub forge: TestForge,
     pub store: Store,
     pub app: App,
     clock: AheadClock,
@@ -119,11 +120,12 @@ impl World {
     /// [`World::new`] with the forge at the paths of an enterprise server.
     pub async fn enterprise() -> Self {
         let forge = Forge::start_enterprise(app_key()).await.unwrap();
+        let forge = TestForge::watching(forge);
         forge.create_repo(REPO, contract(&two_fixtures())).unwrap();
         Self::around(forge).await
     }
 
-    async fn around(forge: Forge) -> Self {
+    async fn around(forge: TestForge) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite://{}", folder.path().join("f.db").display());
         let clock = AheadClock::default();
