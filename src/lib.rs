@@ -17,7 +17,7 @@
 //! - What could not be had is a value in the Snapshot, and never becomes a pass.
 //! - Contract files are read from the base branch, never from the patch.
 //! - Publishing repeats nothing: a retry finds what an earlier try left.
-//! - PURE rooms (`model`, `contract`, `config::repo`, `gate`, `digest`, `command`, `render`,
+//! - PURE rooms (`model`, `contract`, `config::repo`, `gate`, `digest`, `command`, `propose`, `render`,
 //!   `source`, `publish::plan`, the judgement of `lane`) read no file, clock, environment or socket; a test keeps them so.
 
 pub mod cli;
@@ -33,6 +33,7 @@ pub mod init;
 pub mod lane;
 pub mod metrics;
 pub mod model;
+pub mod propose;
 pub mod publish;
 pub mod render;
 pub mod server;

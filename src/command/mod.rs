@@ -12,7 +12,7 @@ mod tests;
 
 pub use grammar::{MOST_LINES, Mistake, find, read};
 pub use rights::{Actor, Authorized, Denied, Ties, authorize};
-pub use table::{Button, COMMANDS, RECHECK_BUTTON, Row, Who, of_button};
+pub use table::{Barred, Button, COMMANDS, LOCK_BUTTON, RECHECK_BUTTON, Row, Who, of_button};
 
 /// A command with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,7 @@ pub enum Command {
     /// A path or a node id, as it was written.
     Explain(String),
     Recheck,
+    Lock,
     /// With a reason.
     Accept(Option<String>),
     /// With a reason.

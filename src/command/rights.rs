@@ -1,7 +1,7 @@
 //! Who may give which command. PURE.
 
-use super::{Command, Who};
-use crate::model::{Fact, Permission, Tie};
+use super::{Barred, Command, Who};
+use crate::model::{Fact, Permission, PrNumber, Tie};
 
 /// Who gave a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub struct Ties {
     /// An account of the table of agents.
     pub is_agent: bool,
     pub tie: Fact<Option<Tie>>,
+    /// An open pull request that the account opened or pushed to and whose write-set concerns what the
+    /// command is about.
+    pub concerned: Fact<Option<PrNumber>>,
     /// `review.author_may_accept`.
     pub author_may_accept: bool,
 }
@@ -30,6 +33,7 @@ impl Ties {
         Self {
             is_agent: false,
             tie: Fact::Unavailable("nobody looked".to_owned()),
+            concerned: Fact::Unavailable("nobody looked".to_owned()),
             author_may_accept: false,
         }
     }
@@ -68,6 +72,7 @@ pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>,
     let least = match row.who {
         Who::Anyone => return Ok(Authorized { command }),
         Who::Reader => Permission::Read,
+        Who::Writer => Permission::Write,
         Who::Maintainer => Permission::Maintain,
     };
     match &actor.permission {
@@ -82,26 +87,36 @@ pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>,
             )));
         }
     }
-    if row.who == Who::Maintainer && actor.ties.is_agent {
+    if row.who >= Who::Writer && actor.ties.is_agent {
         return Err(Denied(format!(
             "`{}` is not for an agent's account",
             row.name
         )));
     }
-    if !row.own_barred {
-        return Ok(Authorized { command });
-    }
-    match &actor.ties.tie {
-        Fact::Known(None) => Ok(Authorized { command }),
-        Fact::Known(Some(_)) if actor.ties.author_may_accept => Ok(Authorized { command }),
-        Fact::Known(Some(tie)) => Err(Denied(format!(
+    let unknown = |fact: Option<&str>| {
+        let why = fact.unwrap_or_default();
+        Err(Denied(format!(
+            "who brings this patch could not be told ({why})"
+        )))
+    };
+    match (row.barred, &actor.ties.tie, &actor.ties.concerned) {
+        (Barred::Nobody, _, _)
+        | (Barred::OwnPatch, Fact::Known(None), _)
+        | (Barred::Concerned, _, Fact::Known(None)) => Ok(Authorized { command }),
+        (Barred::OwnPatch, Fact::Known(Some(_)), _) if actor.ties.author_may_accept => {
+            Ok(Authorized { command })
+        }
+        (Barred::OwnPatch, Fact::Known(Some(tie)), _) => Err(Denied(format!(
             "`{}` is not for who {}",
             row.name,
             tie.words()
         ))),
-        other => Err(Denied(format!(
-            "who brings this patch could not be told ({})",
-            other.why_not().unwrap_or_default()
+        (Barred::Concerned, _, Fact::Known(Some(pull))) => Err(Denied(format!(
+            "`{}` is not for who opened or pushed to pull request {pull}, which is about the same; ask \
+             somebody else with the right",
+            row.name
         ))),
+        (Barred::OwnPatch, tie, _) => unknown(tie.why_not()),
+        (Barred::Concerned, _, concerned) => unknown(concerned.why_not()),
     }
 }

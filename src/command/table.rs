@@ -7,6 +7,8 @@ use super::Command;
 pub enum Who {
     Anyone,
     Reader,
+    /// Has write access; no agent's account.
+    Writer,
     /// Maintains or administers the repository; no agent's account.
     Maintainer,
 }
@@ -17,9 +19,20 @@ impl Who {
         match self {
             Self::Anyone => "anyone who can comment",
             Self::Reader => "people with read access",
+            Self::Writer => "people with write access",
             Self::Maintainer => "people who maintain or administer the repository",
         }
     }
+}
+
+/// Whom a command is not for, whatever their rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barred {
+    Nobody,
+    /// Who brings the patch, unless the configuration allows it.
+    OwnPatch,
+    /// Who opened or pushed to an open pull request whose write-set concerns what the command is about.
+    Concerned,
 }
 
 /// A command that is offered.
@@ -29,8 +42,7 @@ pub struct Row {
     /// As usage lines show them; empty for none.
     pub arguments: &'static str,
     pub who: Who,
-    /// Never for who brings the patch, unless the configuration allows it.
-    pub own_barred: bool,
+    pub barred: Barred,
     /// It is about what was shown when it was given, and waits until that is known to be so still.
     pub bound: bool,
     /// One sentence without a full stop.
@@ -55,7 +67,7 @@ pub static HELP: Row = Row {
     name: "help",
     arguments: "",
     who: Who::Anyone,
-    own_barred: false,
+    barred: Barred::Nobody,
     bound: false,
     help: "lists the commands",
     build: |rest| alone(rest, Command::Help),
@@ -65,7 +77,7 @@ pub static STATUS: Row = Row {
     name: "status",
     arguments: "",
     who: Who::Anyone,
-    own_barred: false,
+    barred: Barred::Nobody,
     bound: false,
     help: "says how this pull request was judged, and by what",
     build: |rest| alone(rest, Command::Status),
@@ -75,7 +87,7 @@ pub static EXPLAIN: Row = Row {
     name: "explain",
     arguments: "PATH|NODEID",
     who: Who::Anyone,
-    own_barred: false,
+    barred: Barred::Nobody,
     bound: false,
     help: "says what the decision rests on for a changed path, or for a property or freeze",
     build: |rest| (!rest.is_empty()).then(|| Command::Explain(unquoted(rest).to_owned())),
@@ -85,7 +97,7 @@ pub static RECHECK: Row = Row {
     name: "recheck",
     arguments: "",
     who: Who::Reader,
-    own_barred: false,
+    barred: Barred::Nobody,
     bound: false,
     help: "evaluates again; where nothing changed, nothing new is published",
     build: |rest| alone(rest, Command::Recheck),
@@ -95,7 +107,7 @@ pub static ACCEPT: Row = Row {
     name: "accept",
     arguments: "[reason]",
     who: Who::Maintainer,
-    own_barred: true,
+    barred: Barred::OwnPatch,
     bound: true,
     help: "accepts what needs human review, as it is shown; not for who brings the patch",
     build: |rest| Some(Command::Accept(reason(rest))),
@@ -105,10 +117,21 @@ pub static HUMAN: Row = Row {
     name: "human",
     arguments: "[reason]",
     who: Who::Maintainer,
-    own_barred: false,
+    barred: Barred::Nobody,
     bound: true,
     help: "lifts the evidence that this pull request is an agent's, until there is new evidence",
     build: |rest| Some(Command::Human(reason(rest))),
+};
+
+pub static LOCK: Row = Row {
+    name: "lock",
+    arguments: "",
+    who: Who::Writer,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request with the fixtures of this one and the lock that pins them; not for who brings \
+           a patch that changes them",
+    build: |rest| alone(rest, Command::Lock),
 };
 
 fn reason(rest: &str) -> Option<String> {
@@ -116,7 +139,7 @@ fn reason(rest: &str) -> Option<String> {
 }
 
 /// Every command, in the order in which help lists them.
-pub static COMMANDS: [&Row; 6] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN];
+pub static COMMANDS: [&Row; 7] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN, &LOCK];
 
 impl Command {
     /// What the table says of it.
@@ -128,6 +151,7 @@ impl Command {
             Self::Recheck => &RECHECK,
             Self::Accept(_) => &ACCEPT,
             Self::Human(_) => &HUMAN,
+            Self::Lock => &LOCK,
         }
     }
 }
@@ -149,9 +173,19 @@ pub static RECHECK_BUTTON: Button = Button {
     row: &RECHECK,
 };
 
+/// Where the fixtures of the merged tree are not those of the lock.
+pub static LOCK_BUTTON: Button = Button {
+    label: "Propose lock",
+    description: "Pull request: these fixtures, pinned",
+    row: &LOCK,
+};
+
 /// The command line that a pressed button stands for, by its identifier (the command's name).
 pub fn of_button(identifier: &str) -> Option<String> {
-    (identifier == RECHECK_BUTTON.row.name).then(|| RECHECK_BUTTON.row.usage())
+    [&RECHECK_BUTTON, &LOCK_BUTTON]
+        .into_iter()
+        .find(|button| button.row.name == identifier)
+        .map(|button| button.row.usage())
 }
 
 /// People copy names with the backticks around them.

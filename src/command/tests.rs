@@ -1,5 +1,5 @@
-use super::{Actor, COMMANDS, Command, MOST_LINES, Ties, Who, authorize, find, read};
-use crate::model::{Fact, Permission, Tie};
+use super::{Actor, Barred, COMMANDS, Command, MOST_LINES, Ties, Who, authorize, find, read};
+use crate::model::{Fact, Permission, PrNumber, Tie};
 
 fn all(body: &str) -> Vec<String> {
     find(body)
@@ -107,6 +107,7 @@ fn actor(permission: Fact<Permission>) -> Actor {
         ties: Ties {
             is_agent: false,
             tie: Fact::Known(None),
+            concerned: Fact::Known(None),
             author_may_accept: false,
         },
     }
@@ -120,6 +121,7 @@ fn a_command_is_for_those_whom_the_table_names() {
         let least = match row.who {
             Who::Anyone => Permission::None,
             Who::Reader => Permission::Read,
+            Who::Writer => Permission::Write,
             Who::Maintainer => Permission::Maintain,
         };
         for permission in [
@@ -166,6 +168,7 @@ fn accept_is_never_for_who_brings_the_patch_or_for_an_agent() {
     let ties = |tie: Fact<Option<Tie>>, is_agent, author_may_accept| Ties {
         is_agent,
         tie,
+        concerned: Fact::Known(Some(PrNumber(9))),
         author_may_accept,
     };
     assert!(may(ties(Fact::Known(None), false, false)));
@@ -176,4 +179,35 @@ fn accept_is_never_for_who_brings_the_patch_or_for_an_agent() {
         assert!(may(ties(Fact::Known(Some(tie)), false, true)), "{tie:?}");
         assert!(!may(ties(Fact::Known(Some(tie)), true, true)), "{tie:?}");
     }
+}
+
+#[test]
+fn a_contract_command_is_never_for_whom_it_concerns_or_for_an_agent() {
+    let rows = COMMANDS
+        .iter()
+        .filter(|row| row.barred == Barred::Concerned);
+    let mut seen = 0;
+    for row in rows {
+        seen += 1;
+        let may = |concerned, is_agent| {
+            let actor = actor(Fact::Known(Permission::Admin));
+            let ties = Ties {
+                is_agent,
+                concerned,
+                author_may_accept: true,
+                ..actor.ties.clone()
+            };
+            let line = row.usage();
+            let command = read(&line, 0).expect(row.name);
+            authorize(command, &Actor { ties, ..actor })
+                .map(|_| ())
+                .map_err(|d| d.to_string())
+        };
+        assert_eq!(may(Fact::Known(None), false), Ok(()));
+        assert!(may(Fact::Known(None), true).is_err());
+        assert!(may(Fact::Unavailable("403".to_owned()), false).is_err());
+        let denied = may(Fact::Known(Some(PrNumber(9))), false).expect_err("concerned");
+        assert!(denied.contains("pull request 9"), "{denied}");
+    }
+    assert!(seen > 0);
 }

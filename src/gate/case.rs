@@ -116,6 +116,7 @@ impl<'a> Case<'a> {
                 Rule::ContractUnreadable
                     | Rule::Undetermined
                     | Rule::ForeignCheck
+                    | Rule::OwnProposal
                     | Rule::MissingFixture
                     | Rule::DigestMismatch
                     | Rule::UnlockedFixture

@@ -8,7 +8,7 @@ mod table;
 use std::collections::BTreeSet;
 
 use crate::config::repo::Agents;
-use crate::model::{Author, AuthorKind, Sha};
+use crate::model::{Author, AuthorKind, Person, Sha};
 
 use table::{AGENT_BOTS, AGENTS, Agent, NOT_AGENTS};
 
@@ -201,6 +201,20 @@ pub fn liftable(facts: &PullFacts, config: &Agents) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// Of this App's own pull request whose head is its own commit: it counts as theirs at whose command it was
+/// made (protocol 5.5).
+pub fn proposed_by(author: Option<Account>, people: &[Person]) -> Author {
+    let logins: Vec<&str> = people.iter().map(|person| person.login.as_str()).collect();
+    Author {
+        kind: AuthorKind::Person,
+        login: author.map(|account| account.login),
+        evidence: format!(
+            "this App made it at the command of {}",
+            logins.join(" and ")
+        ),
+    }
 }
 
 /// The evidence that a pull request is a person's after all.

@@ -22,7 +22,7 @@ mod table;
 mod verdict;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use files::{FileState, file_states};
 
@@ -49,6 +49,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     let mut findings = Findings::new(&case);
     rules::undetermined::check(&case, &mut findings);
     rules::foreign::check(&case, &mut findings);
+    rules::proposal::check(&case, &mut findings);
     rules::contract::check(&case, &mut findings);
     rules::write_set::check(&case, &mut findings);
     let tally = rules::fixtures::check(&case, &mut findings);

@@ -172,6 +172,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         subject,
         into_unguarded: None,
         reviews: None,
+        proposed_by: None,
         foreign_checks: None,
         required: None,
         base: sha(base.commit),

@@ -51,6 +51,8 @@ pub enum Tie {
     Pusher,
     /// Is the author of one of its commits.
     CommitAuthor,
+    /// Had this App make it.
+    Requester,
 }
 
 impl Tie {
@@ -60,6 +62,7 @@ impl Tie {
             Self::Author => "opened this pull request",
             Self::Pusher => "pushed to this pull request",
             Self::CommitAuthor => "is the author of a commit in it",
+            Self::Requester => "asked for this pull request",
         }
     }
 }

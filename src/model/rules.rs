@@ -21,7 +21,8 @@ impl Rule {
             | Self::SensitiveFreeze
             | Self::NoProduction
             | Self::PathCollision => Effect::Refuse,
-            Self::ContractChanged
+            Self::OwnProposal
+            | Self::ContractChanged
             | Self::FixtureChanged
             | Self::PropertyChanged
             | Self::SpecificRuleDark

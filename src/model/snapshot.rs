@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{FileDigest, ForeignCheck, Requirement, Reviews, Sha, Sources};
+use super::{FileDigest, ForeignCheck, Person, Requirement, Reviews, Sha, Sources};
 
 /// Value of [`Snapshot::schema`].
 pub const SNAPSHOT_SCHEMA: &str = "frostline.snapshot/1";
@@ -397,6 +397,9 @@ pub struct Snapshot {
     pub tree: Fact<TreeFacts>,
     /// What the sources of the listed properties and of the write-set's tests say.
     pub sources: Fact<Sources>,
+    /// At whose command this App made the head; `None` when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_by: Option<Vec<Person>>,
     /// What people said; looked at only where a person has to approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviews: Option<Reviews>,

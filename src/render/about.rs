@@ -43,6 +43,11 @@ table! {
         "a branch rule that names the check alone takes either for ours, so that anybody's green run could stand in for a refusal",
         "give the other App's check another name, require ours with this App as its source, and push a new commit",
     }
+    OwnProposal {
+        "this App made the head commit at a person's command",
+        "whoever asks for a change of the contract is not the one who confirms it",
+        "somebody else with write access reads it, and approves it",
+    }
     ContractWithProduction {
         "a contract file and a production path change together",
         "a patch that rewrites the rules it is judged by would judge itself",

@@ -203,15 +203,18 @@ pub struct Answer {
     pub text: String,
 }
 
-/// The hidden line by which the reply to a comment is found again.
-pub fn reply_marker(comment: u64) -> String {
-    format!("{REPLY_MARKER}{comment} -->")
+/// The hidden line by which a reply is found again: to a comment, or else to the ask that a button made.
+pub fn reply_marker(comment: Option<u64>, ask: i64) -> String {
+    match comment {
+        Some(comment) => format!("{REPLY_MARKER}{comment} -->"),
+        None => format!("{REPLY_MARKER}button-{ask} -->"),
+    }
 }
 
-/// A reply to the commands of one comment.
-pub fn reply(comment: u64, answers: &[Answer]) -> String {
+/// A reply that begins with its marker.
+pub fn reply(marker: &str, answers: &[Answer]) -> String {
     let items: String = answers.iter().map(item).collect();
-    format!("{}\n{}\n", reply_marker(comment), items.trim_end())
+    format!("{marker}\n{}\n", items.trim_end())
 }
 
 /// Each command with its answer, as an item for itself.

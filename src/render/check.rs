@@ -32,6 +32,12 @@ pub fn check_run(decision: &Decision) -> CheckOutput {
         title: words::headline(decision),
         summary,
         annotations,
+        offers_lock: decision.findings.iter().any(|finding| {
+            matches!(
+                finding.rule,
+                Rule::DigestMismatch | Rule::MissingFixture | Rule::UnlockedFixture
+            )
+        }),
     }
 }
 
@@ -54,6 +60,7 @@ pub fn could_not_evaluate(reason: &str) -> CheckOutput {
             prose(reason, Place::Line)
         ),
         annotations: Vec::new(),
+        offers_lock: false,
     }
 }
 

@@ -57,6 +57,7 @@ pub fn group(group: &Group<'_>) -> CheckOutput {
         title,
         summary: text.finish(),
         annotations: Vec::new(),
+        offers_lock: false,
     }
 }
 

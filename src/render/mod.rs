@@ -16,6 +16,7 @@ mod json;
 mod lines;
 mod markdown;
 mod page;
+mod proposal;
 mod sarif;
 mod summary;
 mod text;
@@ -32,6 +33,7 @@ pub use group::{Group, group};
 pub use json::json;
 pub use markdown::markdown;
 pub use page::{Line, content_security_policy, dashboard_page, decision_page};
+pub use proposal::{Asked, proposal_body, proposal_by_hand, proposal_made, proposal_message};
 pub use sarif::sarif;
 pub use text::text;
 pub use words::{count, headline};
@@ -53,6 +55,8 @@ pub struct CheckOutput {
     pub summary: String,
     /// Holes first; the caller sends them in batches of 50.
     pub annotations: Vec<Annotation>,
+    /// A lock could mend it: the run offers to propose one.
+    pub offers_lock: bool,
 }
 
 /// An annotation on lines of a file at head.

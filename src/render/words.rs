@@ -188,6 +188,10 @@ pub fn nouns(rule: Rule) -> (&'static str, &'static str) {
             "check-run of another App under our name",
             "check-runs of other Apps under our name",
         ),
+        Rule::OwnProposal => (
+            "change that was asked of this App",
+            "changes that were asked of this App",
+        ),
         Rule::ContractWithProduction => (
             "contract path changed with production",
             "contract paths changed with production",

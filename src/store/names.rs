@@ -35,6 +35,7 @@ const MOVES: &[(&str, &str)] = moves! {
     "merge_group": "repository",
     "foreign_run": "repository",
     "branch_rule": "repository",
+    "proposal": "repository",
 };
 
 /// What is not worth keeping for a repository that is called nobody knows what.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{self, Actor, Authorized, Command, Ties};
+use crate::command::{self, Actor, Authorized, Barred, Command, Ties};
 use crate::config::repo::RepoConfig;
 use crate::gate::review::is_agent;
-use crate::model::{AuthorKind, Decision, Person, Reviews, Verdict};
+use crate::model::{AuthorKind, Decision, Person, PrNumber, Snapshot, Verdict};
+use crate::propose::{self, Proposal, Unproposed};
 use crate::render::{headline, told};
 use crate::store::{Acceptance, Ask, AskResult, AskedOn, RunKey};
 
@@ -18,8 +19,8 @@ use super::stop::Stop;
 pub(super) struct Judged<'a> {
     pub key: &'a RunKey,
     pub decision: &'a Decision,
-    /// Where a person has to approve.
-    pub reviews: Option<&'a Reviews>,
+    /// What it was decided from.
+    pub snapshot: &'a Snapshot,
     pub config: &'a RepoConfig,
     /// Names of what speaks for an agent.
     pub evidence: &'a BTreeSet<String>,
@@ -35,6 +36,26 @@ pub(super) struct Carried {
 
 const MOVED: &str = "the head, the base branch or the decision is not what was shown when this was written; \
                      look at the check as it is now, and repeat the command";
+
+/// What the command proposes; `None` for one that proposes nothing.
+fn proposal(
+    command: &Command,
+    judged: &Judged<'_>,
+    pull: PrNumber,
+) -> Option<Result<Proposal, Unproposed>> {
+    match command {
+        Command::Lock => Some(propose::lock(judged.snapshot, pull)),
+        _ => None,
+    }
+}
+
+/// Paths that the command is about.
+fn subject(command: &Command, judged: &Judged<'_>, pull: PrNumber) -> Vec<String> {
+    match proposal(command, judged, pull) {
+        Some(Ok(proposal)) => proposal.digests.into_iter().map(|row| row.path).collect(),
+        _ => Vec::new(),
+    }
+}
 
 impl Commands<'_> {
     /// Carries out what waited for a decision.
@@ -77,7 +98,8 @@ impl Commands<'_> {
         let mut ties = Ties::unknown();
         ties.is_agent = is_agent(&person, &judged.config.agents);
         ties.author_may_accept = judged.config.author_may_accept;
-        if let Some(reviews) = judged.reviews {
+        // Looked at where a person has to approve.
+        if let Some(reviews) = &judged.snapshot.reviews {
             ties.tie = reviews.tie_of(ask.actor_id);
         }
         Ok(Actor {
@@ -109,7 +131,13 @@ impl Commands<'_> {
             let why = "it counts as a person's already".to_owned();
             return Ok(Err((AskResult::Refused, why)));
         }
-        let command = match command::authorize(command, actor) {
+        let mut actor = actor.clone();
+        if command.row().barred == Barred::Concerned {
+            let paths = subject(&command, judged, self.number);
+            let paths = paths.iter().map(String::as_str).collect();
+            actor.ties.concerned = self.concerned(ask, &paths, judged).await?;
+        }
+        let command = match command::authorize(command, &actor) {
             Ok(command) => command,
             Err(denied) => return Ok(Err((AskResult::Refused, denied.to_string()))),
         };
@@ -150,6 +178,21 @@ impl Commands<'_> {
                     .lift(judged.key, judged.evidence, &by(reason), what)
                     .await?;
                 carried.lifted = Some(ask.actor.clone());
+            }
+            (command, _) if let Some(proposal) = proposal(command, judged, self.number) => {
+                let (id, on, place) = what;
+                let line = ask.lines.get(place).map_or("", |line| line.line.as_str());
+                let proposed = match proposal {
+                    Ok(proposal) => self.propose(&proposal, (ask, line), judged).await?,
+                    Err(why) => Err(why.to_string()),
+                };
+                match proposed {
+                    Ok(answer) => {
+                        let row = [(place, AskResult::Done, answer)];
+                        self.store.put_results(id, on, &row).await?;
+                    }
+                    Err(why) => return Ok(Some((AskResult::Refused, why))),
+                }
             }
             _ => {
                 let why = "it cannot be told what this is about".to_owned();

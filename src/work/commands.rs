@@ -170,14 +170,13 @@ impl Commands<'_> {
         if ask.lines.iter().any(|line| line.result.is_none()) {
             return Ok(());
         }
+        let answers = answers(ask);
+        if ask.quiet == Some(false) && !answers.is_empty() {
+            optional(self.reply(ask, &answers).await?, "the reply")?;
+        }
         let Some(comment) = ask.comment else {
             return Ok(self.store.end_ask(ask.id).await?);
         };
-        let answers = answers(ask);
-        if ask.quiet == Some(false) && !answers.is_empty() {
-            let body = render::reply(comment, &answers);
-            optional(self.reply(ask, comment, &body).await?, "the reply")?;
-        }
         let done = ask
             .lines
             .iter()
@@ -192,15 +191,10 @@ impl Commands<'_> {
     }
 
     /// Posts the reply, unless an earlier attempt did whose answer was lost.
-    async fn reply(
-        &self,
-        ask: &Ask,
-        comment: u64,
-        body: &str,
-    ) -> Result<Result<(), ForgeError>, Stop> {
+    async fn reply(&self, ask: &Ask, answers: &[Answer]) -> Result<Result<(), ForgeError>, Stop> {
+        let marker = render::reply_marker(ask.comment, ask.id);
         if ask.replying {
             let bot = self.client.bot_login().await?;
-            let marker = render::reply_marker(comment);
             // The forge's clock and the comment's time are the same; a second for its rounding.
             let since = Some(ask.created_at - TimeDelta::seconds(1));
             let found = self
@@ -221,7 +215,8 @@ impl Commands<'_> {
             }
         }
         self.store.begin_reply(ask.id).await?;
-        let created = self.client.create_comment(self.number, body).await;
+        let body = render::reply(&marker, answers);
+        let created = self.client.create_comment(self.number, &body).await;
         Ok(created.map(|_| ()))
     }
 }
@@ -316,6 +311,8 @@ fn carried_out(
         Command::Recheck if pull.state != "open" => (AskResult::Refused, render::told(CLOSED)),
         // The job that carries this out goes on to evaluate.
         Command::Recheck => (AskResult::Done, String::new()),
-        Command::Accept(_) | Command::Human(_) => (AskResult::Refused, render::told(NOT_NOW)),
+        Command::Accept(_) | Command::Human(_) | Command::Lock => {
+            (AskResult::Refused, render::told(NOT_NOW))
+        }
     }
 }

@@ -210,7 +210,7 @@ impl<'a> Work<'a> {
         let judged = Judged {
             key: facts.key,
             decision: &decision,
-            reviews: snapshot.reviews.as_ref(),
+            snapshot: &snapshot,
             config: &config,
             evidence,
         };

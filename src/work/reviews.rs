@@ -158,7 +158,16 @@ impl ReviewFacts<'_> {
             id: author.account,
             tie: Tie::CommitAuthor,
         });
-        let all = author.into_iter().chain(tied).chain(commits);
+        let proposers = self.store.proposers(&self.key.repo, &self.key.head).await?;
+        let proposers = proposers.into_iter().map(|person| Tied {
+            id: person.id,
+            tie: Tie::Requester,
+        });
+        let all = author
+            .into_iter()
+            .chain(tied)
+            .chain(commits)
+            .chain(proposers);
         Ok(Fact::Known(all.collect()))
     }
 }

@@ -32,6 +32,7 @@ mod metrics;
 mod moved;
 mod odd_pulls;
 mod pages;
+mod proposals;
 mod prune;
 mod publish;
 mod pure_rooms;

@@ -9,6 +9,7 @@ const PURE: &[&str] = &[
     "src/gate",
     "src/digest",
     "src/command",
+    "src/propose",
     "src/render",
     "src/source",
     "src/init",

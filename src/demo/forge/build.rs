@@ -173,35 +173,7 @@ impl Forge {
 
     /// Opens a pull request; no webhook is sent.
     pub fn open_pull(&self, full_name: &str, new: NewPull<'_>) -> Result<u64> {
-        let mut state = self.shared.state();
-        let (now, id) = (state.now(), state.next_id());
-        let author = state.user(new.author).login;
-        let repo = state.repo_mut(full_name).context("no such repository")?;
-        let recorded_base = repo.git.branch(new.base)?.context("no such base branch")?;
-        repo.git.branch(new.head)?.context("no such head branch")?;
-        let number = repo.pulls.keys().next_back().map_or(1, |last| last + 1);
-        let pull = Pull {
-            id,
-            number,
-            title: new.title.to_owned(),
-            body: new.body.map(str::to_owned),
-            author,
-            head_branch: new.head.to_owned(),
-            kept_head: None,
-            fork_gone: false,
-            base_branch: new.base.to_owned(),
-            draft: new.draft,
-            open: true,
-            labels: new.labels.iter().map(|label| (*label).to_owned()).collect(),
-            created_at: now,
-            updated_at: now,
-            recorded_base,
-            merge_delay: 0,
-            behind: None,
-            test_merge: None,
-        };
-        repo.pulls.insert(number, pull);
-        Ok(number)
+        open_pull(&mut self.shared.state(), full_name, new)
     }
 
     /// Changes a pull request; no webhook is sent.
@@ -219,6 +191,21 @@ impl Forge {
                 .context("no such pull request")?,
         );
         Ok(())
+    }
+
+    /// A pull request as it stands.
+    pub fn pull(&self, full_name: &str, number: u64) -> Option<Pull> {
+        let state = self.shared.state();
+        state.repo(full_name)?.pulls.get(&number).cloned()
+    }
+
+    /// Message of the commit that a branch points at.
+    pub fn message(&self, full_name: &str, branch: &str) -> Result<String> {
+        let state = self.shared.state();
+        let repo = state.repo(full_name).context("no such repository")?;
+        let tip = repo.git.branch(branch)?.context("no such branch")?;
+        let info = repo.git.commit_info(&tip)?.context("no such commit")?;
+        Ok(info.message)
     }
 
     /// Head commit of a pull request.
@@ -254,7 +241,39 @@ impl Forge {
     }
 }
 
-fn signature(user: &User) -> Signature {
+/// Opens a pull request.
+pub(super) fn open_pull(state: &mut State, full_name: &str, new: NewPull<'_>) -> Result<u64> {
+    let (now, id) = (state.now(), state.next_id());
+    let author = state.user(new.author).login;
+    let repo = state.repo_mut(full_name).context("no such repository")?;
+    let recorded_base = repo.git.branch(new.base)?.context("no such base branch")?;
+    repo.git.branch(new.head)?.context("no such head branch")?;
+    let number = repo.pulls.keys().next_back().map_or(1, |last| last + 1);
+    let pull = Pull {
+        id,
+        number,
+        title: new.title.to_owned(),
+        body: new.body.map(str::to_owned),
+        author,
+        head_branch: new.head.to_owned(),
+        kept_head: None,
+        fork_gone: false,
+        base_branch: new.base.to_owned(),
+        draft: new.draft,
+        open: true,
+        labels: new.labels.iter().map(|label| (*label).to_owned()).collect(),
+        created_at: now,
+        updated_at: now,
+        recorded_base,
+        merge_delay: 0,
+        behind: None,
+        test_merge: None,
+    };
+    repo.pulls.insert(number, pull);
+    Ok(number)
+}
+
+pub(super) fn signature(user: &User) -> Signature {
     Signature {
         name: user.login.clone(),
         email: shape::email_of(user),
@@ -286,7 +305,12 @@ pub(super) fn install(state: &mut State, account: &str, full_name: &str) {
 }
 
 /// Moves a branch; the pull requests from it take notice, as they do of a push.
-fn update_branch(state: &mut State, full_name: &str, branch: &str, to: &Sha) -> Result<()> {
+pub(super) fn update_branch(
+    state: &mut State,
+    full_name: &str,
+    branch: &str,
+    to: &Sha,
+) -> Result<()> {
     let now = state.now();
     let repo = state.repo_mut(full_name).context("no such repository")?;
     repo.git.set_branch(branch, to)?;

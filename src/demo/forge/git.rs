@@ -85,6 +85,14 @@ pub struct TreeItem {
     pub size: Option<u64>,
 }
 
+/// What becomes of an entry of a tree.
+#[derive(Debug, Clone)]
+pub enum TreeEdit {
+    Content(EntryKind, Vec<u8>),
+    Object(EntryKind, Sha),
+    Remove,
+}
+
 /// A bare repository in a folder of its own.
 pub struct Bare {
     repo: ThreadSafeRepository,
@@ -161,6 +169,40 @@ impl Bare {
     ) -> Result<Sha> {
         let tree = self.local().find_commit(oid(of)?)?.tree_id()?.detach();
         self.write_commit(tree, parents, message, author, at)
+    }
+
+    /// The tree with entries changed: an object that is there already, new content, or nothing.
+    pub fn edit_tree(&self, base: &Sha, edits: &[(String, TreeEdit)]) -> Result<Sha> {
+        let repo = self.local();
+        let mut editor = repo.find_tree(oid(base)?)?.edit()?;
+        for (path, edit) in edits {
+            match edit {
+                TreeEdit::Content(kind, bytes) => {
+                    let id = repo.write_blob(bytes)?.detach();
+                    editor.upsert(path.as_str(), git_kind(*kind), id)?;
+                }
+                TreeEdit::Object(kind, id) => {
+                    editor.upsert(path.as_str(), git_kind(*kind), oid(id)?)?;
+                }
+                TreeEdit::Remove => {
+                    editor.remove(path.as_str())?;
+                }
+            }
+        }
+        Ok(sha(editor.write()?.detach()))
+    }
+
+    /// Writes a commit of a tree that is there.
+    pub fn commit_tree(
+        &self,
+        tree: &Sha,
+        parents: &[Sha],
+        message: &str,
+        author: &Signature,
+        at: DateTime<Utc>,
+    ) -> Result<Sha> {
+        self.local().find_tree(oid(tree)?)?;
+        self.write_commit(oid(tree)?, parents, message, author, at)
     }
 
     fn write_commit(

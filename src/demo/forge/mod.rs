@@ -134,16 +134,30 @@ impl Forge {
         &self.webhook_secret
     }
 
-    /// A signed `pull_request` webhook about a pull request as it stands.
+    /// A signed `pull_request` webhook about a pull request as it stands, sent by its author.
     pub fn pull_webhook(&self, full_name: &str, number: u64, action: &str) -> Result<Webhook> {
+        let author = self.pull(full_name, number).map(|pull| pull.author);
+        let author = author.context("no such pull request")?;
+        self.pull_webhook_by(full_name, number, action, &author)
+    }
+
+    /// [`Forge::pull_webhook`] with another sender.
+    pub fn pull_webhook_by(
+        &self,
+        full_name: &str,
+        number: u64,
+        action: &str,
+        sender: &str,
+    ) -> Result<Webhook> {
         let mut state = self.shared.state();
+        let sender = state.user(sender);
         let pull = routes::pull_json(&mut state, full_name, number)
             .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
         let mut payload = json!({
             "action": action,
             "number": number,
             "repository": pull["base"]["repo"],
-            "sender": pull["user"],
+            "sender": shape::user(&state.base_url, &sender),
             "pull_request": pull,
         });
         if action == "synchronize" {

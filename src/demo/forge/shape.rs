@@ -4,7 +4,7 @@ use base64::Engine as _;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use super::git::{CommitInfo, FileDiff, Signature};
+use super::git::{CommitInfo, FileDiff, Signature, TreeItem};
 use super::model::{CheckRun, Comment, Permissions, Pull, Reaction, Repo, Review, State, User};
 use crate::model::Sha;
 
@@ -340,6 +340,20 @@ pub fn email_of(user: &User) -> String {
 }
 
 /// A commit as the git database has it.
+/// An entry of a listing; `api` is the address of the git database.
+pub fn tree_item(api: &str, item: &TreeItem) -> Value {
+    let mut value = json!({
+        "path": item.path, "mode": item.mode, "type": item.object_type, "sha": item.id,
+    });
+    if let Some(size) = item.size {
+        value["size"] = json!(size);
+    }
+    if item.object_type != "commit" {
+        value["url"] = json!(format!("{api}/{}s/{}", item.object_type, item.id));
+    }
+    value
+}
+
 pub fn git_commit(base: &str, repo: &str, info: &CommitInfo) -> Value {
     let api = format!("{base}/repos/{repo}/git");
     json!({

@@ -1,7 +1,8 @@
 //! The App's signature and the installation tokens that it buys.
 //!
 //! Invariant: however many requests need a token at once, one is minted; each token is good for one
-//! repository and for no more than [`PERMISSIONS`], and what only reads has a token that can't write.
+//! repository and for no more than [`PERMISSIONS`] (or [`PROPOSING`]), and what only reads has a token that
+//! can't write.
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
@@ -22,6 +23,14 @@ use super::transport::{self, Call, Transport};
 pub const PERMISSIONS: &[(&str, &str)] = &[
     ("checks", "write"),
     ("contents", "read"),
+    ("metadata", "read"),
+    ("pull_requests", "write"),
+];
+
+/// What a token is asked for that puts a commit on a branch of the App's and opens a pull request. The App's
+/// manifest does not ask for it: who wants such pull requests grants it.
+pub const PROPOSING: &[(&str, &str)] = &[
+    ("contents", "write"),
     ("metadata", "read"),
     ("pull_requests", "write"),
 ];
@@ -110,15 +119,21 @@ fn bearer(secret: &str) -> Result<HeaderValue, ForgeError> {
 pub(super) enum Scope {
     Read,
     Write,
+    /// For commits on branches of the App's own; not every installation grants it.
+    Propose,
 }
 
 impl Scope {
     fn permissions(self) -> serde_json::Map<String, serde_json::Value> {
         let level = |level: &'static str| match self {
             Self::Read => "read",
-            Self::Write => level,
+            Self::Write | Self::Propose => level,
         };
-        PERMISSIONS
+        let wanted = match self {
+            Self::Propose => PROPOSING,
+            _ => PERMISSIONS,
+        };
+        wanted
             .iter()
             .map(|(name, wanted)| ((*name).to_owned(), level(wanted).into()))
             .collect()
@@ -223,7 +238,7 @@ impl Tokens {
 
     /// Forgets the tokens of a name: it may be another repository's soon.
     pub async fn forget_name(&self, installation: InstallationId, repo: &RepoName) {
-        for scope in [Scope::Read, Scope::Write] {
+        for scope in [Scope::Read, Scope::Write, Scope::Propose] {
             let key = (installation, repo.clone(), scope);
             self.cache.invalidate(&key).await;
         }

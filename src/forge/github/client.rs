@@ -44,6 +44,8 @@ pub enum SettingsError {
 
 struct Inner {
     transport: Transport,
+    /// Where the forge's pages are.
+    host: String,
     /// Path of the REST API below the host: empty, or `/api/v3`.
     api_path: String,
     graphql_path: String,
@@ -93,6 +95,13 @@ pub(super) fn checked_root(url: &Url, allow_http_loopback: bool) -> Result<Strin
     Ok(url.path().trim_end_matches('/').to_owned())
 }
 
+fn page_host(api: &Url) -> String {
+    match api.host_str() {
+        Some("api.github.com") | None => "github.com".to_owned(),
+        Some(host) => host.to_owned(),
+    }
+}
+
 impl App {
     /// Must be called inside a tokio runtime.
     pub fn new(settings: AppSettings) -> Result<Self, SettingsError> {
@@ -125,6 +134,7 @@ impl App {
         Ok(Self {
             inner: Arc::new(Inner {
                 transport,
+                host: page_host(&url),
                 api_path,
                 graphql_path,
                 tokens: Tokens::new(settings.key),
@@ -230,6 +240,11 @@ impl Client {
         self.app.app_id()
     }
 
+    /// Where the forge's pages are: `github.com`.
+    pub fn host(&self) -> &str {
+        &self.app.inner.host
+    }
+
     /// What this process counts with.
     pub fn metrics(&self) -> &Metrics {
         &self.app.inner.transport.metrics
@@ -289,12 +304,12 @@ impl Client {
     /// request has done nothing, so that this is safe for writes too.
     async fn send(&self, call: &Call, path: &str, resource: &str) -> Result<Answer, ForgeError> {
         let inner = &self.app.inner;
-        let scope = if call.writes {
-            Scope::Write
-        } else {
-            Scope::Read
+        let scope = match (call.proposes, call.writes) {
+            (true, _) => Scope::Propose,
+            (false, true) => Scope::Write,
+            (false, false) => Scope::Read,
         };
-        let key: Key = (self.installation, self.repo.clone(), scope);
+        let key = self.key(scope);
         let mut retried = false;
         loop {
             self.may_send(call, resource).await?;
@@ -351,6 +366,26 @@ impl Client {
                 | ForgeError::Transient(_)),
             ) => other,
             Err(_) => error,
+        }
+    }
+
+    fn key(&self, scope: Scope) -> Key {
+        (self.installation, self.repo.clone(), scope)
+    }
+
+    /// Whether the installation lets this App put commits on branches of its own.
+    pub async fn may_propose(&self) -> Result<bool, ForgeError> {
+        let inner = &self.app.inner;
+        let minted = || self.count();
+        let key = self.key(Scope::Propose);
+        let token = inner
+            .tokens
+            .get(&inner.transport, &inner.api_path, &key, minted);
+        match token.await {
+            Ok(_) => Ok(true),
+            // What was not granted is asked for in vain.
+            Err(ForgeError::Validation(_) | ForgeError::Forbidden(_)) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

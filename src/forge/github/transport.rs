@@ -54,6 +54,8 @@ pub(super) struct Call {
     pub body: Option<serde_json::Value>,
     /// It changes something: it is signed with a token that may write.
     pub writes: bool,
+    /// It changes contents, or opens a pull request: the token may write those.
+    pub proposes: bool,
     /// The answer is wanted only if its entity tag is another one.
     pub unless: Option<HeaderValue>,
     /// Largest answer that is read, in bytes.
@@ -68,6 +70,7 @@ impl Call {
             accept: JSON,
             body: None,
             writes: false,
+            proposes: false,
             unless: None,
             limit: 32 << 20,
         }

@@ -5,6 +5,7 @@ pub mod coverage;
 pub mod fixtures;
 pub mod foreign;
 pub mod freezes;
+pub mod proposal;
 pub mod undetermined;
 pub mod write_set;
 
@@ -38,5 +39,7 @@ pub fn step_of(rule: Rule) -> u8 {
         | NoProduction | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
         // About no path: it is the verdict that could be mistaken for another one.
         ForeignCheck => VERDICT_STEP,
+        // About no path either.
+        OwnProposal => VERDICT_STEP,
     }
 }

@@ -5,6 +5,6 @@ mod laws;
 mod reads;
 mod reviews;
 mod rules;
-mod scene;
+pub(crate) mod scene;
 mod sources;
 mod verdicts;

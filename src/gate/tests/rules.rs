@@ -31,6 +31,16 @@ fn with_foreign(scene: Scene) -> Scene {
     })
 }
 
+fn asked_for(scene: Scene) -> Scene {
+    scene.tweak(|s| {
+        s.proposed_by = Some(vec![Person {
+            login: "wendy".to_owned(),
+            id: 7,
+            is_bot: false,
+        }]);
+    })
+}
+
 fn contract_rules() -> Vec<Row> {
     use Effect::*;
     let quiet = Scene::quiet;
@@ -90,6 +100,12 @@ fn contract_rules() -> Vec<Row> {
             Rule::ForeignCheck,
             with_foreign(quiet().person()),
             Refuse,
+            None,
+        ),
+        row(
+            Rule::OwnProposal,
+            asked_for(quiet().person()),
+            HumanReview,
             None,
         ),
         row(

@@ -332,6 +332,7 @@ impl Scene {
             subject: Subject::Patch,
             into_unguarded: None,
             reviews: None,
+            proposed_by: None,
             foreign_checks: None,
             required: None,
             base: id_of("base"),

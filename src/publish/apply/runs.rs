@@ -1,6 +1,6 @@
 //! Check-runs as the forge has them: what an earlier attempt left, and requests that change one.
 
-use crate::command::{Button, RECHECK_BUTTON};
+use crate::command::{Button, LOCK_BUTTON, RECHECK_BUTTON};
 use crate::forge::ForgeError;
 use crate::forge::github::{
     AnnotationRequest, ButtonRequest, CheckRun, CheckRunRequest, CheckStatus, Client, OutputRequest,
@@ -68,6 +68,7 @@ pub(super) async fn end_cancelled(
             title: "Superseded".to_owned(),
             summary: why.to_owned(),
             annotations: Vec::new(),
+            offers_lock: false,
         };
         let request = request(&output, &[], Some(Conclusion::Cancelled));
         client.update_check_run(run, &request).await?;
@@ -99,12 +100,12 @@ pub(super) fn request(
             summary: output.summary.clone(),
             annotations: annotations.iter().map(annotation).collect(),
         }),
-        actions: buttons(conclusion),
+        actions: buttons(output, conclusion),
     }
 }
 
-/// A run that ended offers to be made again, unless another one took its place.
-fn buttons(conclusion: Option<Conclusion>) -> Vec<ButtonRequest> {
+/// A run that ended offers to be made again, and what could mend it, unless another one took its place.
+fn buttons(output: &CheckOutput, conclusion: Option<Conclusion>) -> Vec<ButtonRequest> {
     let button = |button: &Button| ButtonRequest {
         label: button.label,
         description: button.description,
@@ -112,7 +113,12 @@ fn buttons(conclusion: Option<Conclusion>) -> Vec<ButtonRequest> {
     };
     match conclusion {
         None | Some(Conclusion::Cancelled) => Vec::new(),
-        Some(_) => vec![button(&RECHECK_BUTTON)],
+        Some(_) => {
+            let lock = output.offers_lock.then(|| button(&LOCK_BUTTON));
+            std::iter::once(button(&RECHECK_BUTTON))
+                .chain(lock)
+                .collect()
+        }
     }
 }
 

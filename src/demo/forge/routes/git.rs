@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Forge, In, READ_CONTENTS, Who, rules, visible};
+use crate::demo::forge::model::State;
 use crate::demo::forge::reply::Refusal;
 use crate::demo::forge::shape;
 use crate::model::Sha;
@@ -52,13 +53,17 @@ pub async fn reference(
         .strip_prefix("heads/")
         .ok_or_else(Refusal::not_found)?;
     let id = repo.git.branch(branch)?.ok_or_else(Refusal::not_found)?;
-    let api = format!("{}/repos/{}/git", state.base_url, repo.full_name);
-    Ok(Json(json!({
-        "ref": format!("refs/{reference}"),
+    Ok(Json(reference_json(&state, &repo.full_name, branch, &id)))
+}
+
+pub fn reference_json(state: &State, full_name: &str, branch: &str, id: &Sha) -> Value {
+    let api = format!("{}/repos/{full_name}/git", state.base_url);
+    json!({
+        "ref": format!("refs/heads/{branch}"),
         "node_id": format!("REF_{id}"),
-        "url": format!("{api}/refs/{reference}"),
+        "url": format!("{api}/refs/heads/{branch}"),
         "object": { "type": "commit", "sha": id, "url": format!("{api}/commits/{id}") },
-    })))
+    })
 }
 
 fn parse(id: &str) -> Result<Sha, Refusal> {
@@ -119,18 +124,7 @@ pub async fn tree(
     let api = format!("{base}/repos/{owner}/{name}/git");
     let items: Vec<Value> = items
         .iter()
-        .map(|item| {
-            let mut value = json!({
-                "path": item.path, "mode": item.mode, "type": item.object_type, "sha": item.id,
-            });
-            if let Some(size) = item.size {
-                value["size"] = json!(size);
-            }
-            if item.object_type != "commit" {
-                value["url"] = json!(format!("{api}/{}s/{}", item.object_type, item.id));
-            }
-            value
-        })
+        .map(|item| shape::tree_item(&api, item))
         .collect();
     Ok(Json(json!({
         "sha": id, "url": format!("{api}/trees/{id}"),

@@ -12,6 +12,7 @@ mod pulls;
 mod query;
 pub mod registration;
 mod rules;
+mod writing;
 
 use std::sync::Arc;
 
@@ -110,6 +111,7 @@ fn repository() -> Router<Arc<Shared>> {
             "/collaborators/{username}/permission",
             get(people::permission),
         )
+        .merge(writing::routes())
 }
 
 const READ_CONTENTS: &[(&str, Access)] = &[("contents", Access::Read)];

@@ -41,15 +41,31 @@ fn owner_of(state: &mut State, full_name: &str) -> User {
     state.user(owner)
 }
 
+#[derive(serde::Deserialize)]
+pub struct HeadQuery {
+    /// `owner:branch`.
+    head: Option<String>,
+}
+
 pub async fn list(
     Extract(forge): Forge,
     Extension(caller): Who,
     Path((owner, name)): Path<(String, String)>,
     Query(page): Query<Page>,
+    Query(of): Query<HeadQuery>,
 ) -> Result<Response, Refusal> {
     let mut state = forge.state();
     let repo = visible(&state, &caller, &owner, &name, READ_PULLS)?;
-    let open = repo.pulls.values().rev().filter(|pull| pull.open);
+    let is_of = |pull: &&Pull| {
+        let wanted = of.head.as_deref();
+        wanted.is_none_or(|head| head == format!("{}:{}", repo.owner(), pull.head_branch))
+    };
+    let open = repo
+        .pulls
+        .values()
+        .rev()
+        .filter(|pull| pull.open)
+        .filter(is_of);
     let numbers: Vec<u64> = open.map(|pull| pull.number).collect();
     let full_name = repo.full_name.clone();
     let mut pulls = Vec::new();

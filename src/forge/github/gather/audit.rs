@@ -66,6 +66,7 @@ impl Gatherer<'_> {
         let opted_in = found.opted_in();
         let survey = Survey {
             evidence: Default::default(),
+            proposed_by: None,
             guard: Guard {
                 branch: branch.to_owned(),
                 into_unguarded: None,
@@ -116,6 +117,7 @@ impl Gatherer<'_> {
             tree: held.tree,
             sources: held.sources,
             reviews: None,
+            proposed_by: None,
             foreign_checks: None,
             required: None,
             stats: held.stats,

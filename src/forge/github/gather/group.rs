@@ -146,12 +146,13 @@ impl Gatherer<'_> {
             ));
         };
         let tip = self.tip(&history.base.tree).await?;
-        let (author, evidence) = self.author(pull, &history, &tip.config).await?;
+        let brought = self.brought(pull, &history, &tip.config).await?;
         Ok(Ok(Survey {
             guard: group.guard.clone(),
             opted_in: group.opted_in,
-            author,
-            evidence,
+            author: brought.author,
+            proposed_by: brought.proposed_by,
+            evidence: brought.evidence,
             history,
             base: tip.listing,
             layers: tip.layers,

@@ -120,6 +120,7 @@ impl Gatherer<'_> {
             subject: Subject::Patch,
             into_unguarded: survey.guard.into_unguarded,
             reviews: None,
+            proposed_by: survey.proposed_by,
             foreign_checks: None,
             required: None,
             base: survey.history.base.commit,

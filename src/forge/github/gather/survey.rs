@@ -6,7 +6,7 @@ use crate::config::repo::RepoConfig;
 use crate::forge::ForgeError;
 use crate::gate::facts;
 use crate::gate::kind::{self, PullFacts};
-use crate::model::{Author, AuthorKind, BlobFact, Fact, Layer, PrNumber, Sha};
+use crate::model::{Author, AuthorKind, BlobFact, Fact, Layer, Person, PrNumber, Sha};
 
 use super::super::wire::{self, Pull};
 use super::history::History;
@@ -29,6 +29,8 @@ pub struct Survey {
     /// The default branch's tip has opted in.
     pub opted_in: bool,
     pub author: Author,
+    /// At whose command this App made the head.
+    pub proposed_by: Option<Vec<Person>>,
     /// Names of what speaks for an agent, as [`kind::liftable`] has them.
     pub evidence: BTreeSet<String>,
     pub(super) history: History,
@@ -50,6 +52,13 @@ pub(super) fn account(account: &wire::Account) -> kind::Account {
         id: account.id,
         is_bot: account.kind == "Bot",
     }
+}
+
+/// Who brings a pull request.
+pub(super) struct Brought {
+    pub author: Author,
+    pub evidence: BTreeSet<String>,
+    pub proposed_by: Option<Vec<Person>>,
 }
 
 /// The contract at one tip.
@@ -112,12 +121,13 @@ impl Gatherer<'_> {
         };
         let tip = self.tip(&history.base.tree).await?;
         let opted_in = default_opted_in.unwrap_or_else(|| tip.opted_in());
-        let (author, evidence) = self.author(pull, &history, &tip.config).await?;
+        let brought = self.brought(pull, &history, &tip.config).await?;
         Ok(Survey {
             guard,
             opted_in,
-            author,
-            evidence,
+            author: brought.author,
+            proposed_by: brought.proposed_by,
+            evidence: brought.evidence,
             history,
             base: tip.listing,
             layers: tip.layers,
@@ -195,14 +205,32 @@ impl Gatherer<'_> {
         })
     }
 
+    /// At whose command this App made the head, if the pull request is its own (protocol 5.5).
+    async fn proposed_by(
+        &self,
+        pull: &Pull,
+        head: &Sha,
+    ) -> Result<Option<Vec<Person>>, GatherError> {
+        let people = self.store.proposers(self.client.repo(), head).await?;
+        let Some(user) = pull.user.as_ref().filter(|_| !people.is_empty()) else {
+            return Ok(None);
+        };
+        let is_own = user.kind == "Bot"
+            && user
+                .login
+                .eq_ignore_ascii_case(self.client.bot_login().await?);
+        Ok(is_own.then_some(people))
+    }
+
     /// Evidence of an agent stays with the pull request and with the head (protocol 5.4).
-    pub(super) async fn author(
+    pub(super) async fn brought(
         &self,
         pull: &Pull,
         history: &History,
         config: &BlobFact,
-    ) -> Result<(Author, BTreeSet<String>), GatherError> {
+    ) -> Result<Brought, GatherError> {
         let (repo, number) = (self.client.repo(), PrNumber(pull.number));
+        let proposed_by = self.proposed_by(pull, &history.head).await?;
         let lifted = self.store.lifted(repo, number).await?;
         let facts = PullFacts {
             author: pull.user.as_ref().map(account),
@@ -214,7 +242,10 @@ impl Gatherer<'_> {
             lifted: lifted.evidence,
         };
         let agents = RepoConfig::of(config).agents;
-        let mut author = kind::recognise(&facts, &agents);
+        let mut author = match &proposed_by {
+            Some(people) => kind::proposed_by(pull.user.as_ref().map(account), people),
+            None => kind::recognise(&facts, &agents),
+        };
         if author.kind == AuthorKind::Agent {
             self.store
                 .put_agent_evidence(repo, number, &history.head, &author.evidence)
@@ -236,6 +267,10 @@ impl Gatherer<'_> {
         } else if let Some(actor) = &lifted.actor {
             author.evidence = kind::lifted_by(actor);
         }
-        Ok((author, kind::liftable(&facts, &agents)))
+        Ok(Brought {
+            author,
+            evidence: kind::liftable(&facts, &agents),
+            proposed_by,
+        })
     }
 }

@@ -1,0 +1,364 @@
+//! Contract pull requests that this App opens at a person's command (interfaces section 7, protocol 5.5).
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use frostline::demo::forge::{Access, Answer, CheckRun, Fault, NewPull};
+use frostline::model::PrNumber;
+use frostline::store::AskResult;
+
+use crate::support::app::TestApp;
+use crate::support::world::{AGENT, REPO, contract, sha256, two_fixtures};
+
+const WRITER: &str = "wendy";
+const OTHER: &str = "otto";
+const READER: &str = "rita";
+const FIXTURE: &str = "tests/fixtures/a.json";
+const LOCK: &str = "test/contract/fixtures.lock.json";
+const NEW: &[u8] = b"{\"a\": 2}\n";
+
+/// An agent's judged pull request that changes a fixture with production.
+async fn desk() -> (TestApp, u64) {
+    let app = TestApp::start().await;
+    app.forge
+        .create_repo(REPO, contract(&two_fixtures()))
+        .unwrap();
+    app.forge
+        .set_right(REPO, "contents", Some(Access::Write))
+        .unwrap();
+    for (login, role) in [(WRITER, "write"), (OTHER, "write"), (READER, "read")] {
+        app.forge.set_role(REPO, login, Some(role)).unwrap();
+    }
+    let number = patch(&app, "fix", AGENT).await;
+    (app, number)
+}
+
+async fn patch(app: &TestApp, branch: &str, author: &str) -> u64 {
+    let files = [(FIXTURE, NEW), ("src/parse.py", b"p = 1\n")];
+    app.forge.push(REPO, branch, files, author).unwrap();
+    let number = app
+        .open_pull(REPO, NewPull::new(branch, author, "Fix"))
+        .await;
+    app.drain().await;
+    number
+}
+
+/// A comment, its webhook, and the jobs. Gives what came of its first line, and the newest reply.
+async fn say(app: &TestApp, number: u64, login: &str, body: &str) -> (AskResult, String) {
+    let comment = app.forge.add_comment(REPO, number, login, body).unwrap();
+    let hook = app.forge.comment_webhook(REPO, comment, "created").unwrap();
+    assert_eq!(app.deliver(&hook).await, 202, "{body}");
+    app.drain().await;
+    (result(app, number).await, newest_reply(app, number))
+}
+
+async fn result(app: &TestApp, number: u64) -> AskResult {
+    let repo = REPO.parse().unwrap();
+    let asks = app.store.asks(&repo, PrNumber(number)).await.unwrap();
+    asks.last().unwrap().lines[0].result.expect("a result")
+}
+
+fn newest_reply(app: &TestApp, number: u64) -> String {
+    let comments = app.forge.comments(REPO, number).into_iter();
+    comments
+        .filter(|one| one.author == app.forge.bot_login())
+        .map(|one| one.body)
+        .next_back()
+        .unwrap_or_default()
+}
+
+/// The bot's pull request is told of, and judged.
+async fn judged(app: &TestApp, number: u64) -> CheckRun {
+    let hook = app.forge.pull_webhook(REPO, number, "opened").unwrap();
+    assert_eq!(app.deliver(&hook).await, 202);
+    app.drain().await;
+    run(app, number)
+}
+
+fn run(app: &TestApp, number: u64) -> CheckRun {
+    let head = app.forge.head(REPO, number).unwrap();
+    app.forge.check_runs(REPO, &head).pop().expect("a run")
+}
+
+#[tokio::test]
+async fn a_lock_is_proposed_with_the_fixtures_and_counts_as_the_requesters() {
+    let (app, number) = desk().await;
+    let (result, reply) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    let own = number + 1;
+    assert!(reply.contains(&format!("#{own}")), "{reply}");
+
+    let branch = format!("frostline/lock/pull-{number}");
+    let lock = app.forge.file(REPO, &branch, LOCK).unwrap().unwrap();
+    let lock = String::from_utf8(lock).unwrap();
+    assert!(lock.contains(&sha256(NEW)), "{lock}");
+    assert_eq!(
+        app.forge.file(REPO, &branch, FIXTURE).unwrap().unwrap(),
+        NEW
+    );
+    let source = app.forge.file(REPO, &branch, "src/parse.py").unwrap();
+    assert_eq!(
+        source,
+        app.forge.file(REPO, "main", "src/parse.py").unwrap()
+    );
+
+    let pull = app.forge.pull(REPO, own).unwrap();
+    assert_eq!(pull.author, app.forge.bot_login());
+    assert_eq!(pull.base_branch, "main");
+    let body = pull.body.unwrap();
+    for part in [WRITER, FIXTURE, &sha256(NEW), "`/frostline lock`"] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let message = app.forge.message(REPO, &branch).unwrap();
+    assert!(message.contains("Co-authored-by: wendy <"), "{message}");
+
+    // It is always a person's to confirm, and not the one who asked.
+    let run = judged(&app, own).await;
+    assert_eq!(run.conclusion.as_deref(), Some("action_required"));
+    let summary = run.summary.unwrap();
+    assert!(summary.contains("`own-proposal`"), "{summary}");
+    assert!(summary.contains("at the command of"), "{summary}");
+    approve(&app, own, WRITER).await;
+    assert_eq!(conclusion(&app, own), "action_required");
+    approve(&app, own, OTHER).await;
+    assert_eq!(conclusion(&app, own), "success");
+
+    // Once it is merged the patch is judged by the new lock.
+    let head = app.forge.head(REPO, own).unwrap();
+    app.forge.reset_branch(REPO, "main", &head).unwrap();
+    let push = app.forge.push_webhook(REPO, "main").unwrap();
+    assert_eq!(app.deliver(&push).await, 202);
+    app.advance(chrono::TimeDelta::minutes(10));
+    app.drain().await;
+    let summary = self::run(&app, number).summary.unwrap();
+    assert!(!summary.contains("`digest-mismatch`"), "{summary}");
+    app.finish().await;
+}
+
+async fn approve(app: &TestApp, number: u64, login: &str) {
+    let review = app.forge.review(REPO, number, login, "APPROVED").unwrap();
+    let hook = app.forge.review_webhook(REPO, review, "submitted").unwrap();
+    assert_eq!(app.deliver(&hook).await, 202);
+    app.drain().await;
+}
+
+fn conclusion(app: &TestApp, number: u64) -> String {
+    run(app, number).conclusion.unwrap()
+}
+
+#[tokio::test]
+async fn with_another_head_it_is_an_agents() {
+    let (app, number) = desk().await;
+    say(&app, number, WRITER, "/frostline lock").await;
+    let branch = format!("frostline/lock/pull-{number}");
+    app.forge
+        .push(REPO, &branch, [("README.md", "mine\n")], "mallory")
+        .unwrap();
+    let run = judged(&app, number + 1).await;
+    let summary = run.summary.unwrap();
+    assert!(!summary.contains("at the command of"), "{summary}");
+    assert!(summary.contains("a bot that is not known"), "{summary}");
+
+    // And what somebody put there is left alone.
+    let tip = app.forge.branch(REPO, &branch).unwrap();
+    let (result, reply) = say(&app, number, OTHER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(reply.contains("did not make"), "{reply}");
+    assert_eq!(app.forge.branch(REPO, &branch).unwrap(), tip);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn asked_twice_it_is_one_pull_request_and_both_who_asked_are_barred() {
+    let (app, number) = desk().await;
+    say(&app, number, WRITER, "/frostline lock").await;
+    let own = number + 1;
+    let head = app.forge.head(REPO, own).unwrap();
+    let (result, reply) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Done);
+    assert!(reply.contains("is up to date"), "{reply}");
+    assert_eq!(
+        app.forge.head(REPO, own).unwrap(),
+        head,
+        "nothing was written"
+    );
+
+    say(&app, number, OTHER, "/frostline lock").await;
+    assert!(app.forge.pull(REPO, own + 1).is_none(), "no second one");
+    let message = app
+        .forge
+        .message(REPO, &format!("frostline/lock/pull-{number}"))
+        .unwrap();
+    for login in [WRITER, OTHER] {
+        assert!(
+            message.contains(&format!("Co-authored-by: {login} <")),
+            "{message}"
+        );
+    }
+    judged(&app, own).await;
+    for login in [WRITER, OTHER] {
+        approve(&app, own, login).await;
+        assert_eq!(conclusion(&app, own), "action_required", "{login}");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn when_the_base_moved_it_is_rebuilt_on_the_new_tip() {
+    let (app, number) = desk().await;
+    say(&app, number, WRITER, "/frostline lock").await;
+    app.forge
+        .push(REPO, "main", [("README.md", "moved\n")], "alice")
+        .unwrap();
+    // On the old tip it would be refused: the base that was shown is not the one that it would be built on.
+    let (result, _) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Moved);
+    // The forge's clock has whole seconds.
+    app.forge
+        .advance(std::time::Duration::from_secs(2))
+        .unwrap();
+    say(&app, number, OTHER, "/frostline recheck").await;
+    let (result, reply) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    let branch = format!("frostline/lock/pull-{number}");
+    let readme = app.forge.file(REPO, &branch, "README.md").unwrap().unwrap();
+    assert_eq!(readme, b"moved\n");
+    assert!(app.forge.pull(REPO, number + 2).is_none());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn it_is_for_writers_whom_the_patch_does_not_concern() {
+    let (app, number) = desk().await;
+    let (result, reply) = say(&app, number, READER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(reply.contains("people with write access"), "{reply}");
+
+    // A writer with an open patch that changes the same fixture.
+    let theirs = patch(&app, "theirs", OTHER).await;
+    for at in [number, theirs] {
+        let (result, reply) = say(&app, at, OTHER, "/frostline lock").await;
+        assert_eq!(result, AskResult::Refused);
+        assert!(reply.contains(&format!("pull request {theirs}")), "{reply}");
+    }
+    // Who pushed to the agent's patch is concerned by it.
+    app.forge
+        .push(REPO, "fix", [("src/parse.py", "p = 2\n")], WRITER)
+        .unwrap();
+    let hook = app
+        .forge
+        .pull_webhook_by(REPO, number, "synchronize", WRITER)
+        .unwrap();
+    assert_eq!(app.deliver(&hook).await, 202);
+    app.drain().await;
+    let (result, _) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(app.forge.pull(REPO, theirs + 1).is_none());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn without_the_permission_the_answer_holds_a_patch_that_applies() {
+    let (app, number) = desk().await;
+    app.forge
+        .set_right(REPO, "contents", Some(Access::Read))
+        .unwrap();
+    let (result, reply) = say(&app, number, WRITER, "/frostline lock").await;
+    assert_eq!(result, AskResult::Done);
+    assert!(reply.contains("may not write contents"), "{reply}");
+    assert!(app.forge.pull(REPO, number + 1).is_none());
+
+    let patch = reply.split("```diff\n").nth(1).unwrap();
+    let patch = patch.split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let old = app.forge.file(REPO, "main", LOCK).unwrap().unwrap();
+    let target = folder.path().join(LOCK);
+    std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+    std::fs::write(&target, old).unwrap();
+    std::fs::write(folder.path().join("lock.patch"), patch).unwrap();
+    let applied = std::process::Command::new("git")
+        .args(["apply", "lock.patch"])
+        .current_dir(folder.path())
+        .status()
+        .unwrap();
+    assert!(applied.success(), "{patch}");
+    let new = std::fs::read_to_string(&target).unwrap();
+    assert!(new.contains(&sha256(NEW)), "{new}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn the_button_proposes_with_the_rights_of_who_presses_it() {
+    let (app, number) = desk().await;
+    let run = run(&app, number);
+    let head = app.forge.head(REPO, number).unwrap();
+    let labels: Vec<_> = run.actions.iter().map(|one| one["label"].clone()).collect();
+    assert_eq!(labels, ["Re-check", "Propose lock"]);
+    let press = async |login: &str| {
+        let hook = app
+            .forge
+            .run_webhook(
+                REPO,
+                (&head, "frostline"),
+                "requested_action",
+                (login, Some("lock")),
+            )
+            .unwrap();
+        assert_eq!(app.deliver(&hook).await, 202);
+        app.drain().await;
+        result(&app, number).await
+    };
+    assert_eq!(press(READER).await, AskResult::Refused);
+    assert!(app.forge.pull(REPO, number + 1).is_none());
+    assert_eq!(press(WRITER).await, AskResult::Done);
+    assert!(app.forge.pull(REPO, number + 1).is_some());
+    let reply = newest_reply(&app, number);
+    assert!(reply.contains(&format!("#{}", number + 1)), "{reply}");
+    app.finish().await;
+}
+
+/// Every request from the command on in turn, until there are no more.
+async fn lose_every_request(after: bool) {
+    let mut losses = 0;
+    for at in 0.. {
+        assert!(at < 60, "no end of requests");
+        let (app, number) = desk().await;
+        let before = app.forge.requests().len();
+        let fault = Fault::next("", "", Answer::HangUp).skip(at);
+        app.forge.fault(if after { fault.after() } else { fault });
+        let body = "/frostline lock";
+        let comment = app.forge.add_comment(REPO, number, WRITER, body).unwrap();
+        let hook = app.forge.comment_webhook(REPO, comment, "created").unwrap();
+        assert_eq!(app.deliver(&hook).await, 202);
+        app.drain().await;
+        app.forge.clear_faults();
+        app.advance(chrono::TimeDelta::hours(1));
+        app.drain().await;
+        let what = format!("request {at}, after its effect: {after}");
+        assert_eq!(result(&app, number).await, AskResult::Done, "{what}");
+        assert!(app.forge.pull(REPO, number + 1).is_some(), "{what}");
+        assert!(app.forge.pull(REPO, number + 2).is_none(), "{what}");
+        let replies = app.forge.comments(REPO, number).into_iter();
+        let replies = replies.filter(|one| one.body.contains("proposes it"));
+        assert_eq!(replies.count(), 1, "{what}");
+        let made = app.forge.requests().len() - before;
+        // The opened pull request is its requester's, whatever went wrong on the way.
+        let run = judged(&app, number + 1).await;
+        assert!(run.summary.unwrap().contains("at the command of"), "{what}");
+        app.finish().await;
+        if at > made {
+            break;
+        }
+        losses += 1;
+    }
+    assert!(losses > 12, "{losses} requests");
+}
+
+#[tokio::test]
+async fn a_lost_request_is_made_again() {
+    lose_every_request(false).await;
+}
+
+#[tokio::test]
+async fn a_lost_answer_makes_no_second_pull_request() {
+    lose_every_request(true).await;
+}
