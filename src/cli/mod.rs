@@ -12,6 +12,8 @@ mod demo;
 mod digest;
 mod doctor;
 mod init;
+#[cfg(target_os = "linux")]
+mod inside;
 mod ledger;
 mod lock;
 mod out;
@@ -85,6 +87,9 @@ enum Command {
     Doctor(doctor::Args),
     Serve(serve::Args),
     Completions(completions::Args),
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    Inside(inside::Inside),
 }
 
 impl Command {
@@ -103,6 +108,8 @@ impl Command {
             Self::Doctor(args) => doctor::run(args),
             Self::Serve(args) => serve::run(args),
             Self::Completions(args) => completions::run(args),
+            #[cfg(target_os = "linux")]
+            Self::Inside(inside) => inside.run(),
         }
     }
 }

@@ -10,7 +10,12 @@
 
 pub mod action;
 pub mod classify;
+pub mod environment;
 pub mod example;
 pub mod model;
+#[cfg(target_os = "linux")]
+pub mod process;
 pub mod router;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
 pub mod signature;

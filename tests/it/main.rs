@@ -27,6 +27,8 @@ mod groups;
 mod heads;
 mod init;
 mod kill;
+#[cfg(target_os = "linux")]
+mod lane;
 mod lost_answers;
 mod metrics;
 mod moved;
