@@ -3,9 +3,9 @@
 use super::CheckOutput;
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
-use super::summary::{author_kind, finding_row};
+use super::summary::{author_kind, finding_row, unpinned};
 use super::words::{HOW_TO_START, by_strength, count, headline, sentence};
-use crate::model::{Decision, MergeGroup, PrNumber, Verdict};
+use crate::model::{Decision, ForeignCheck, MergeGroup, PrNumber, Requirement, Verdict};
 
 /// Below the forge's limit of 65,535 characters, counted in bytes.
 const MAX_SUMMARY: usize = 65_000;
@@ -24,6 +24,10 @@ pub struct Group<'a> {
     pub members: &'a [(PrNumber, Decision)],
     /// What could not be accounted for; a sentence each.
     pub unresolved: &'a [String],
+    /// Other Apps' check-runs under our name on its head.
+    pub foreign: &'a [ForeignCheck],
+    /// What the rules of its branch say of the check, where that was asked.
+    pub required: Option<Requirement>,
 }
 
 /// The check-run's texts.
@@ -40,6 +44,11 @@ pub fn group(group: &Group<'_>) -> CheckOutput {
             "Each member of the merge group is judged with its own changes on the group's tree, by the \
              contract at the group's base. The group takes the strongest verdict.",
         );
+        let branch = &group.group.branch;
+        if let Some(why) = group.required.and_then(|it| unpinned(it, branch)) {
+            text.paragraph(&why);
+        }
+        foreign(&mut text, group.foreign);
         unresolved(&mut text, group.unresolved);
         members(&mut text, group.members);
         findings(&mut text, group.members);
@@ -69,6 +78,10 @@ fn title(group: &Group<'_>) -> String {
         true => ["would refuse", "would need human review", "would pass"],
         false => ["Refused", "Needs human review", "Passed"],
     };
+    if !group.foreign.is_empty() {
+        let what = count(group.foreign.len(), "check-run", "check-runs");
+        return format!("{refused}: {what} of another App under our name");
+    }
     if !group.unresolved.is_empty() {
         let what = count(group.unresolved.len(), "part", "parts");
         return format!("{refused}: {what} of the merge group can't be accounted for");
@@ -88,6 +101,23 @@ fn title(group: &Group<'_>) -> String {
             }
         }
     }
+}
+
+fn foreign(text: &mut Document, foreign: &[ForeignCheck]) {
+    let frame = Frame {
+        head: "**`foreign-check`: what could be taken for this check**\n\n",
+        tail: "",
+        nouns: ("check-run", "check-runs"),
+    };
+    let rows = foreign.iter().map(|one| {
+        format!(
+            "- the App {} (id {}) has a check-run named {} on the group's head\n",
+            code(&one.app, Place::Line),
+            one.app_id,
+            code(&one.name, Place::Line)
+        )
+    });
+    text.rows(&frame, 20, rows);
 }
 
 fn unresolved(text: &mut Document, unresolved: &[String]) {

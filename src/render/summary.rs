@@ -22,7 +22,10 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
             code(&decision.branch, Place::Line)
         ));
     }
-    if let Some(text) = unpinned(decision) {
+    if let Some(text) = decision
+        .required
+        .and_then(|it| unpinned(it, &decision.branch))
+    {
         document.paragraph(&text);
     }
     if decision.verdict == Verdict::NotApplicable && !opts_in(decision) {
@@ -43,9 +46,9 @@ pub fn summary(decision: &Decision, limit: usize) -> String {
 }
 
 /// Why the check may not hold a merge back, or that this is not known.
-fn unpinned(decision: &Decision) -> Option<String> {
-    let branch = code(&decision.branch, Place::Line);
-    match decision.required? {
+pub(super) fn unpinned(required: Requirement, branch: &str) -> Option<String> {
+    let branch = code(branch, Place::Line);
+    match required {
         Requirement::Pinned => None,
         Requirement::AnyApp => Some(format!(
             "`unpinned`: a rule of {branch} requires this check without saying that it is this App's, so that \

@@ -72,6 +72,7 @@ impl Store {
             "DELETE FROM pull_state WHERE repository = ?1",
             "DELETE FROM branch_state WHERE repository = ?1",
             "DELETE FROM merge_group WHERE repository = ?1",
+            "DELETE FROM merge_group_member WHERE repository = ?1",
             "DELETE FROM branch_rule WHERE repository = ?1",
             "DELETE FROM repository WHERE name = ?1",
             "DELETE FROM tree_listing WHERE repository = ?1",

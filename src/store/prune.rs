@@ -33,6 +33,13 @@ const AGED: &[(&str, i64)] = &[
     // The forge redelivers for a week at most.
     ("DELETE FROM delivery WHERE received_at < ?1", 30 * DAY),
     ("DELETE FROM merge_group WHERE seen_at < ?1", 30 * DAY),
+    (
+        "DELETE FROM merge_group_member WHERE ?1 > 0 AND NOT EXISTS (
+             SELECT 1 FROM merge_group AS one
+             WHERE one.repository = merge_group_member.repository
+               AND one.head = merge_group_member.head)",
+        0,
+    ),
     // No event tells of them again.
     (
         "DELETE FROM foreign_run WHERE seen_at < ?1 AND NOT EXISTS (

@@ -187,6 +187,7 @@ impl<'a> Work<'a> {
         }
         self.publish(&mut post, snapshot, decision, current.draft)
             .await?;
+        self.groups_again().await?;
         self.settled(pull, &base).await
     }
 

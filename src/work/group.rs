@@ -4,10 +4,11 @@
 //! can't be accounted for is failure.
 
 mod members;
+mod outside;
 
 use crate::forge::github::gather::{Gatherer, GroupFacts};
 use crate::forge::github::{App, Client};
-use crate::model::{Decision, MergeGroup, PrNumber, Sha};
+use crate::model::{Decision, ForeignCheck, MergeGroup, PrNumber, Requirement, Sha};
 use crate::publish::apply::Publisher;
 use crate::publish::plan::{self, Run};
 use crate::render;
@@ -64,24 +65,38 @@ struct Judged {
     members: Vec<(PrNumber, Decision)>,
     /// What could not be accounted for, a sentence each.
     unresolved: Vec<String>,
+    /// Other Apps' check-runs under our name.
+    foreign: Vec<ForeignCheck>,
+    /// What the branch's rules say of our check.
+    required: Option<Requirement>,
 }
 
 impl<'a> GroupWork<'a> {
     async fn run(&self) -> Result<(), Stop> {
         self.store.put_group(self.client.repo(), self.group).await?;
-        let mut publisher = self.publisher().await?;
-        if publisher.published().run == Run::None {
-            publisher.start().await?;
+        let key = self.key().await?;
+        let mut publisher = self.publisher(&key).await?;
+        match publisher.published().run {
+            Run::None => publisher.start().await?,
+            Run::Completed { .. } if self.is_over().await? => {
+                let repo = self.client.repo();
+                return Ok(self.store.forget_group(repo, &self.group.head).await?);
+            }
+            Run::Open { .. } | Run::Completed { .. } => {}
         }
         let gatherer = self.gatherer();
         let facts = gatherer.group(self.group).await?;
-        let judged = match &facts.problem {
+        let mut judged = match &facts.problem {
             None if facts.opted_in => self.judge(&gatherer, &facts).await?,
             problem => Judged {
                 unresolved: problem.iter().cloned().collect(),
                 ..Judged::default()
             },
         };
+        if facts.opted_in {
+            self.look_around(&key, &mut judged).await?;
+            judged.required = Some(self.requirement(&key).await?);
+        }
         self.publish(&mut publisher, &facts, &judged).await
     }
 
@@ -98,8 +113,10 @@ impl<'a> GroupWork<'a> {
             observe,
             members: &judged.members,
             unresolved: &judged.unresolved,
+            foreign: &judged.foreign,
+            required: judged.required,
         });
-        let whole = judged.unresolved.is_empty();
+        let whole = judged.unresolved.is_empty() && judged.foreign.is_empty();
         let conclusion = match opted_in {
             true => plan::group_conclusion(&judged.members, whole, observe),
             false => plan::Conclusion::Neutral,
@@ -113,12 +130,16 @@ impl<'a> GroupWork<'a> {
     }
 
     /// The check-run of the group's head, whose lease this job has from then on.
-    async fn publisher(&self) -> Result<Publisher<'a>, Stop> {
-        let key = self.run_key(NO_PULL, &self.group.head, &self.check_name().await?);
-        if !self.store.take_head(&key, self.lease).await? {
+    async fn publisher(&self, key: &RunKey) -> Result<Publisher<'a>, Stop> {
+        if !self.store.take_head(key, self.lease).await? {
             return Err(Stop::HeadTaken);
         }
-        Ok(Publisher::resume(self.client, self.store, key).await?)
+        Ok(Publisher::resume(self.client, self.store, key.clone()).await?)
+    }
+
+    async fn key(&self) -> Result<RunKey, Stop> {
+        let name = self.check_name().await?;
+        Ok(self.run_key(NO_PULL, &self.group.head, &name))
     }
 
     /// A branch that is not guarded has the default branch's check.
@@ -151,7 +172,10 @@ impl<'a> GroupWork<'a> {
     }
 
     async fn give_up(&self, reason: &str) -> Result<(), Stop> {
-        self.publisher().await?.fail(reason).await?;
+        self.publisher(&self.key().await?)
+            .await?
+            .fail(reason)
+            .await?;
         Ok(())
     }
 }

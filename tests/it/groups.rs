@@ -90,6 +90,13 @@ impl Queue {
         runs[0].clone()
     }
 
+    /// Those of this App among [`Queue::runs`]; others' may go on.
+    fn runs_of_ours(&self, head: &Sha) -> Vec<CheckRun> {
+        let mut runs = self.app.forge.check_runs(REPO, head);
+        runs.retain(|run| run.app == self.app.forge.app_id());
+        runs
+    }
+
     /// All of a commit, the oldest first; each is completed.
     fn runs(&self, head: &Sha) -> Vec<CheckRun> {
         let runs = self.app.forge.check_runs(REPO, head);
@@ -225,23 +232,27 @@ async fn what_no_member_brings_is_failure() {
         "frostline",
         &["belongs to no pull request"],
     );
-    // The head is the member's by the queue's branch, but changes more than it.
+    // The head is the member's by the queue's branch, and what is below it is nobody's.
     let run = queue
         .judge(&[GroupPart::Rebase(number), smuggled("More", "docs/x.md")])
         .await;
-    ends(&run, "failure", "frostline", &["docs/x.md"]);
+    let says = "belongs to no pull request";
+    ends(&run, "failure", "frostline", &[says]);
+    // Anybody can write that.
     let claims = smuggled("Change it (#1)", "docs/x.md");
     assert_eq!(number, 1);
     let run = queue.judge(&[claims, GroupPart::Squash(number)]).await;
-    ends(&run, "failure", "frostline", &["docs/x.md"]);
-    let claims = smuggled("Change it (#77)", "README.md");
-    let run = queue.judge(&[claims, GroupPart::Squash(number)]).await;
-    ends(
-        &run,
-        "failure",
-        "frostline",
-        &["there is no pull request 77"],
-    );
+    ends(&run, "failure", "frostline", &["does not vouch for it"]);
+    // The head is the member's, which brings that path no longer.
+    let group = queue.group(&[GroupPart::Squash(number)]);
+    let forge = &queue.app.forge;
+    let main = forge.branch(REPO, "main").unwrap();
+    forge.reset_branch(REPO, "fix", &main).unwrap();
+    forge
+        .push(REPO, "fix", [("README.md", "Other\n")], AGENT)
+        .unwrap();
+    let run = queue.judge_group(&group).await;
+    ends(&run, "failure", "frostline", &[COVERED.0]);
     queue.app.finish().await;
 }
 
@@ -270,6 +281,18 @@ async fn a_member_that_cannot_be_resolved_is_failure() {
         "frostline",
         &["names no pull request"],
     );
+    let gone = queue.pull("gone", ("docs/gone.md", "x\n"), AGENT).await;
+    let group = queue.group(&[gone, number].map(GroupPart::Squash));
+    let path = format!("/pulls/{gone}");
+    forge.fault(Fault::next("GET", &path, Answer::Status(404)).times(9));
+    let says = format!("there is no pull request {gone}");
+    ends(
+        &queue.judge_group(&group).await,
+        "failure",
+        "frostline",
+        &[&says],
+    );
+    forge.clear_faults();
     let main = forge.branch(REPO, "main").unwrap();
     forge.reset_branch(REPO, "next", &main).unwrap();
     let other = queue.pull_into("next", "other", HOLE, AGENT).await;
@@ -471,4 +494,112 @@ async fn broken_off_at_any_request_the_group_ends_with_one_run() {
     }
     assert!((8..60).contains(&broken), "{broken}");
     queue.app.finish().await;
+}
+
+#[tokio::test]
+async fn a_commit_that_names_another_pull_request_is_not_taken_for_its() {
+    let queue = Queue::new().await;
+    let honest = queue.pull("honest", COVERED, AGENT).await;
+    let forge = &queue.app.forge;
+    // The same path, under the other one's number; put on the group one by one.
+    let main = forge.branch(REPO, "main").unwrap();
+    forge.reset_branch(REPO, "evil", &main).unwrap();
+    let message = format!("Change it (#{honest})");
+    let evil = [("src/parse.py", "def parse(x):\n    return evil(x)\n")];
+    let commit = forge.push_with_message(REPO, "evil", evil, AGENT, &message);
+    let commit = commit.unwrap();
+    queue
+        .app
+        .open_pull(REPO, NewPull::new("evil", AGENT, "Evil"))
+        .await;
+    queue.settle().await;
+    let plain = queue.pull("plain", ("README.md", "Plain\n"), AGENT).await;
+    for signed in [false, true] {
+        // Signed by the forge, as what is written in a browser is.
+        if signed {
+            forge.sign(REPO, &commit).unwrap();
+        }
+        let group = forge.queue_on(REPO, ("main", &commit), &[GroupPart::Squash(plain)]);
+        let run = queue.judge_group(&group.unwrap()).await;
+        let says =
+            ["does not vouch for it", "is one of pull request 2 itself"][usize::from(signed)];
+        ends(&run, "failure", "frostline", &[says]);
+        forge
+            .push(REPO, "plain", [("README.md", "Plainer\n")], AGENT)
+            .unwrap();
+    }
+    queue.app.finish().await;
+}
+
+#[tokio::test]
+async fn a_run_of_another_app_under_our_name_fails_the_group() {
+    let queue = Queue::new().await;
+    let number = queue.pull("fix", COVERED, AGENT).await;
+    let group = queue.group(&[GroupPart::Squash(number)]);
+    ends(
+        &queue.judge_group(&group).await,
+        "success",
+        "frostline",
+        &["`unpinned`: no rule of `main` requires this check"],
+    );
+    let forge = &queue.app.forge;
+    let run = (&group.head, "frostline");
+    forge.run_by(REPO, 15_368, run).unwrap();
+    let hook = forge.run_webhook(REPO, run, "created", (PERSON, None));
+    assert_eq!(queue.app.deliver(&hook.unwrap()).await, 202);
+    queue.settle().await;
+    let mut runs = queue.runs_of_ours(&group.head);
+    assert_eq!(runs.len(), 2);
+    let last = runs.remove(1);
+    let says = ["`foreign-check`", "app-15368"];
+    ends(&last, "failure", "frostline", &says);
+    let title = "Refused: 1 check-run of another App under our name";
+    assert_eq!(last.title.as_deref(), Some(title));
+    queue.app.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_of_a_member_and_its_dismissal_have_the_group_judged_again() {
+    let queue = Queue::new().await;
+    let number = queue.pull("fix", PROPERTY, AGENT).await;
+    let forge = &queue.app.forge;
+    let group = queue.group(&[GroupPart::Squash(number)]);
+    queue.judge_group(&group).await;
+    let id = forge.review(REPO, number, WRITER, "APPROVED").unwrap();
+    let hook = forge.review_webhook(REPO, id, "submitted").unwrap();
+    assert_eq!(queue.app.deliver(&hook).await, 202);
+    queue.settle().await;
+    forge.dismiss_review(REPO, id).unwrap();
+    let hook = forge.review_webhook(REPO, id, "dismissed").unwrap();
+    assert_eq!(queue.app.deliver(&hook).await, 202);
+    queue.settle().await;
+    let runs = queue.runs(&group.head);
+    let ends: Vec<_> = runs.iter().map(|run| run.conclusion.as_deref()).collect();
+    let [waits, passes] = ["action_required", "success"].map(Some);
+    assert_eq!(ends, [waits, passes, waits]);
+    queue.app.finish().await;
+}
+
+#[tokio::test]
+async fn a_group_that_was_merged_or_dropped_is_left_as_it_is() {
+    for merged in [false, true] {
+        let queue = Queue::new().await;
+        let number = queue.pull("fix", PROPERTY, AGENT).await;
+        let forge = &queue.app.forge;
+        let group = queue.group(&[GroupPart::Squash(number)]);
+        queue.judge_group(&group).await;
+        if merged {
+            forge.reset_branch(REPO, "main", &group.head).unwrap();
+            forge
+                .edit_pull(REPO, number, |pull| pull.open = false)
+                .unwrap();
+        }
+        forge.delete_branch(REPO, &group.queue_branch).unwrap();
+        let run = (&group.head, "frostline");
+        let hook = forge.run_webhook(REPO, run, "rerequested", (WRITER, None));
+        assert_eq!(queue.app.deliver(&hook.unwrap()).await, 202);
+        queue.settle().await;
+        assert_eq!(queue.runs(&group.head).len(), 1);
+        queue.app.finish().await;
+    }
 }

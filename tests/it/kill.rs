@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use frostline::demo::forge::{Answer, Fault, Forge, NewPull, Webhook};
+use frostline::demo::forge::{Answer, Fault, Forge, GroupPart, NewPull, Webhook};
+use frostline::model::MergeGroup;
 use frostline::store::Store;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
@@ -139,6 +140,8 @@ struct Scene {
     forge: TestForge,
     folder: tempfile::TempDir,
     number: u64,
+    /// A merge group of the pull request.
+    group: Option<MergeGroup>,
 }
 
 impl Scene {
@@ -169,6 +172,7 @@ impl Scene {
             forge,
             folder,
             number,
+            group: None,
         }
     }
 
@@ -253,11 +257,13 @@ enum Act {
     Resolved,
     /// A command of somebody with write access: eyes, a reply, a rocket.
     Asked,
+    /// The check of a merge group.
+    Grouped,
 }
 
 /// Brings the scene to where the act begins.
 async fn before(act: Act) -> Scene {
-    let scene = Scene::new().await;
+    let mut scene = Scene::new().await;
     if act != Act::Opened {
         let server = Server::start(scene.folder.path()).await;
         assert_eq!(scene.hook("opened").send(&server.url).await.unwrap(), 202);
@@ -266,6 +272,11 @@ async fn before(act: Act) -> Scene {
     if act == Act::Resolved {
         let changes = [("src/a.py", "a = 1\n"), ("src/b.py", "b = 2\n")];
         scene.forge.push(REPO, "x", changes, AGENT).unwrap();
+    }
+    if act == Act::Grouped {
+        let member = GroupPart::Squash(scene.number);
+        let group = scene.forge.queue(REPO, "main", &[member]);
+        scene.group = Some(group.unwrap());
     }
     scene
 }
@@ -283,6 +294,10 @@ async fn killed(
         Act::Opened => scene.hook("opened"),
         Act::Resolved => scene.hook("synchronize"),
         Act::Asked => scene.command("/frostline status\n/frostline recheck"),
+        Act::Grouped => {
+            let group = scene.group.as_ref().unwrap();
+            scene.forge.group_webhook(REPO, group).unwrap()
+        }
     };
     let (tell, dead) = oneshot::channel();
     arm(&scene, &server, tell);
@@ -306,6 +321,13 @@ async fn killed(
             scene.assert_published("failure", None, what);
             scene.assert_answered(what);
         }
+        Act::Grouped => {
+            scene.assert_published("failure", None, what);
+            let group = scene.group.as_ref().unwrap();
+            let runs = scene.forge.check_runs(REPO, &group.head);
+            let ends: Vec<_> = runs.iter().map(|run| run.conclusion.as_deref()).collect();
+            assert_eq!(ends, [Some("failure")], "{what}");
+        }
     }
     struck
 }
@@ -313,7 +335,10 @@ async fn killed(
 /// The forge shows the act's outcome, and no job is left.
 async fn finished(scene: &Scene, act: Act) {
     let shown = |forge: &Forge| {
-        let head = forge.head(REPO, scene.number).unwrap();
+        let head = match &scene.group {
+            Some(group) => group.head.clone(),
+            None => forge.head(REPO, scene.number).unwrap(),
+        };
         let runs = forge.check_runs(REPO, &head);
         let comments = forge.comments(REPO, scene.number);
         if act == Act::Asked {
@@ -385,7 +410,7 @@ async fn killed_at_requests(act: Act, after: bool) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_before_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved, Act::Asked] {
+    for act in [Act::Opened, Act::Resolved, Act::Asked, Act::Grouped] {
         let kills = killed_at_requests(act, false).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }
@@ -393,7 +418,7 @@ async fn killed_before_any_request_the_work_is_finished_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved, Act::Asked] {
+    for act in [Act::Opened, Act::Resolved, Act::Asked, Act::Grouped] {
         let kills = killed_at_requests(act, true).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }

@@ -82,6 +82,7 @@ impl Forge {
             default_branch: "main".to_owned(),
             allow_rebase_merge: false,
             git: Arc::new(git),
+            signed: Default::default(),
             pulls: Default::default(),
             check_runs: Vec::new(),
             comments: Vec::new(),

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::git::{FileChange, Signature};
 use super::model::{Pull, Repo};
-use super::{Forge, Webhook, installation_json, routes};
+use super::{Forge, Webhook, installation_json, routes, shape};
 use crate::model::{MergeGroup, Sha};
 
 /// What one step of a group brings.
@@ -27,15 +27,37 @@ pub enum GroupPart {
 impl Forge {
     /// Makes a merge group on the branch's tip; the last pull request names it. No webhook is sent.
     pub fn queue(&self, full_name: &str, branch: &str, parts: &[GroupPart]) -> Result<MergeGroup> {
+        let tip = self.branch(full_name, branch)?;
+        self.queue_on(full_name, (branch, &tip), parts)
+    }
+
+    /// The forge vouches for a commit.
+    pub fn sign(&self, full_name: &str, commit: &Sha) -> Result<()> {
+        let mut state = self.shared.state();
+        state.user(shape::FORGE_COMMITTER);
+        let repo = state.repo_mut(full_name).context("no such repository")?;
+        repo.signed.insert(commit.clone());
+        Ok(())
+    }
+
+    /// [`Forge::queue`] with what comes before the first part: the branch's tip, or a commit that was put on
+    /// it as it was.
+    pub fn queue_on(
+        &self,
+        full_name: &str,
+        (branch, start): (&str, &Sha),
+        parts: &[GroupPart],
+    ) -> Result<MergeGroup> {
         let mut state = self.shared.state();
         let queue = Signature {
             name: "GitHub".to_owned(),
-            email: "noreply@github.com".to_owned(),
+            email: shape::FORGE_ADDRESS.to_owned(),
         };
         let now = state.now();
+        state.user(shape::FORGE_COMMITTER);
         let repo = state.repo_mut(full_name).context("no such repository")?;
         let base = repo.git.branch(branch)?.context("no such branch")?;
-        let (mut head, mut newest) = (base.clone(), 0);
+        let (mut head, mut newest) = (start.clone(), 0);
         for part in parts {
             let (number, parents, message) = match part {
                 GroupPart::Commit { message, changes } => {
@@ -67,6 +89,7 @@ impl Forge {
             let merged = merged.context("it can't be merged into the group")?;
             let tree = (&merged, parents.as_slice());
             head = repo.git.commit_again(tree, &message, &queue, now)?;
+            repo.signed.insert(head.clone());
         }
         let queue_branch = format!("gh-readonly-queue/{branch}/pr-{newest}-{base}");
         repo.git.set_branch(&queue_branch, &head)?;

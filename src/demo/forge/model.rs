@@ -56,6 +56,8 @@ pub struct Repo {
     pub default_branch: String,
     pub allow_rebase_merge: bool,
     pub git: Arc<Bare>,
+    /// Commits that the forge made itself.
+    pub signed: BTreeSet<Sha>,
     pub pulls: BTreeMap<u64, Pull>,
     /// In the order in which they were created.
     pub check_runs: Vec<CheckRun>,

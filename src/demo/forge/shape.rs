@@ -291,6 +291,16 @@ fn unverified() -> Value {
     })
 }
 
+fn verification(by_forge: bool) -> Value {
+    match by_forge {
+        true => json!({
+            "verified": true, "reason": "valid",
+            "signature": "-----BEGIN PGP SIGNATURE-----", "payload": "tree", "verified_at": null,
+        }),
+        false => unverified(),
+    }
+}
+
 fn parents(base: &str, repo: &str, info: &CommitInfo) -> Vec<Value> {
     info.parents
         .iter()
@@ -308,6 +318,7 @@ fn parents(base: &str, repo: &str, info: &CommitInfo) -> Vec<Value> {
 pub fn commit(state: &State, repo: &Repo, info: &CommitInfo) -> Value {
     let base = &state.base_url;
     let api = format!("{base}/repos/{}", repo.full_name);
+    let by_forge = repo.signed.contains(&info.id);
     let account = |person: &Signature| {
         let known = state
             .users
@@ -326,16 +337,26 @@ pub fn commit(state: &State, repo: &Repo, info: &CommitInfo) -> Value {
             "committer": signature(&info.committer, info.committed_at),
             "message": info.message, "comment_count": 0,
             "tree": { "sha": info.tree, "url": format!("{api}/git/trees/{}", info.tree) },
-            "verification": unverified(),
+            "verification": verification(by_forge),
         },
         "author": account(&info.author),
-        "committer": account(&info.committer),
+        "committer": match by_forge {
+            true => state.users.get(FORGE_COMMITTER).map(|known| user(base, known)),
+            false => account(&info.committer),
+        },
         "parents": parents(base, &repo.full_name, info),
     })
 }
 
+/// Who commits what the forge makes itself, and with which address.
+pub const FORGE_COMMITTER: &str = "web-flow";
+pub const FORGE_ADDRESS: &str = "noreply@github.com";
+
 /// The address with which an account's commits are made.
 pub fn email_of(user: &User) -> String {
+    if user.login == FORGE_COMMITTER {
+        return FORGE_ADDRESS.to_owned();
+    }
     format!("{}+{}@users.noreply.github.com", user.id, user.login)
 }
 

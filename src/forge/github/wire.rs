@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Sha;
 
+/// The account that commits what the forge makes itself.
+const FORGE_COMMITTER: &str = "web-flow";
+
 /// A user, a bot or (where the forge knows no account) an empty object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Account {
@@ -79,8 +82,17 @@ pub struct Signature {
     pub email: String,
 }
 
+/// What the forge says of a commit's signature.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Verification {
+    #[serde(default)]
+    pub verified: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CommitDetail {
+    #[serde(default)]
+    pub verification: Option<Verification>,
     pub author: Option<Signature>,
     pub committer: Option<Signature>,
     #[serde(default)]
@@ -97,6 +109,16 @@ pub struct Commit {
     pub committer: Option<Account>,
     #[serde(default)]
     pub parents: Vec<ShaRef>,
+}
+
+impl Commit {
+    /// The forge made it and signed it, as it does what it merges; nobody else has that key.
+    pub fn is_signed_by_forge(&self) -> bool {
+        let committer = self.committer.as_ref();
+        let signature = self.commit.verification.as_ref();
+        committer.is_some_and(|account| account.login == FORGE_COMMITTER)
+            && signature.is_some_and(|signature| signature.verified)
+    }
 }
 
 /// A commit of the git database.

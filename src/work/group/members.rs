@@ -1,8 +1,9 @@
 //! The members of a merge group, and their verdicts.
 //!
-//! A commit on the way from the group's base to its head is one member's: the head is that of the pull
-//! request in the queue's branch; another one names its pull request as the forge's merge and squash commits
-//! do, or is a rebased commit of the newest member.
+//! A commit on the way from the group's base to its head is one member's: the head, and the newest member's
+//! rebased commits below it, are that of the pull request in the queue's branch; another one names its pull
+//! request as the forge's merge and squash commits do. Anybody can write such a message: it counts where the
+//! forge itself wrote the commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +43,10 @@ impl GroupWork<'_> {
         let members = self
             .members(gatherer, facts, &mut judged.unresolved)
             .await?;
+        let numbers: Vec<PrNumber> = members.keys().copied().collect();
+        self.store
+            .put_members(self.client.repo(), &self.group.head, &numbers)
+            .await?;
         let mut missing = facts.changed.clone();
         for (number, member) in members {
             match member {
@@ -75,18 +80,25 @@ impl GroupWork<'_> {
             ));
             return Ok(members);
         };
-        members.insert(newest, self.member(gatherer, facts, newest).await?);
-        for commit in &facts.chain {
-            let number =
-                if commit.sha == self.group.head || is_rebased(commit, members.get(&newest)) {
-                    newest
-                } else if let Some(number) = named_pull(&commit.commit.message) {
-                    number
-                } else {
-                    let commit = commit.sha.short();
-                    unresolved.push(format!("commit {commit} belongs to no pull request"));
-                    continue;
-                };
+        let member = self.member(gatherer, facts, newest).await?;
+        let own = match &member {
+            Ok(member) => member.survey.rebased_at_the_end(&facts.chain),
+            Err(_) => 0,
+        };
+        members.insert(newest, member);
+        let others = facts.chain.len().saturating_sub(own.max(1));
+        for (at, commit) in facts.chain.iter().enumerate() {
+            let number = if at >= others {
+                newest
+            } else {
+                match self.named(commit).await? {
+                    Ok(number) => number,
+                    Err(why) => {
+                        unresolved.push(why);
+                        continue;
+                    }
+                }
+            };
             if !members.contains_key(&number) {
                 if members.len() >= MOST_MEMBERS {
                     unresolved.push(format!("it has more than {MOST_MEMBERS} members"));
@@ -104,6 +116,30 @@ impl GroupWork<'_> {
             }
         }
         Ok(members)
+    }
+
+    /// The pull request that a commit of the forge's names; else why it is nobody's.
+    async fn named(&self, commit: &Commit) -> Result<Result<PrNumber, String>, Stop> {
+        let short = commit.sha.short();
+        let Some(number) = named_pull(&commit.commit.message) else {
+            return Ok(Err(format!("commit {short} belongs to no pull request")));
+        };
+        // What is rebased has one parent, so that a merge is the forge's, or was there before.
+        let is_the_forges = commit.parents.len() > 1 || commit.is_signed_by_forge();
+        if !is_the_forges {
+            return Ok(Err(format!(
+                "commit {short} names pull request {number}, and the forge does not vouch for it by its signature"
+            )));
+        }
+        // A pull request's own commit can be put into a group as it is, whatever it names.
+        let holders = self.client.pulls_of_commit(&commit.sha).await?;
+        Ok(match holders.iter().find(|pull| pull.number != number.0) {
+            None => Ok(number),
+            Some(pull) => Err(format!(
+                "commit {short} names pull request {number}, and is one of pull request {} itself",
+                pull.number
+            )),
+        })
     }
 
     async fn member(
@@ -164,12 +200,6 @@ impl GroupWork<'_> {
         snapshot.reviews = Some(said);
         Ok(gate::decide(&snapshot))
     }
-}
-
-/// Whether a commit of the group is one of a member's, put on another parent.
-fn is_rebased(commit: &Commit, member: Option<&Result<Member, String>>) -> bool {
-    commit.parents.len() == 1
-        && matches!(member, Some(Ok(member)) if member.survey.has_rebased(commit))
 }
 
 /// A merge has to be of the pull request's head as it is now.

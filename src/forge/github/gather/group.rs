@@ -173,17 +173,24 @@ impl Gatherer<'_> {
 }
 
 impl Survey {
-    /// Whether a commit is one of the pull request's that was put on another parent.
-    pub fn has_rebased(&self, commit: &Commit) -> bool {
-        let author = commit.commit.author.clone().unwrap_or_default();
-        let Signature { name, email } = author;
-        let mut own = self.history.commits.iter();
-        self.history.all_commits
-            && own.any(|own| {
-                !own.is_merge
-                    && own.message == commit.commit.message
-                    && (&own.author.name, &own.author.email) == (&name, &email)
-            })
+    /// How many commits at the end of `chain` are the pull request's own, in their order, each put on another
+    /// parent.
+    pub fn rebased_at_the_end(&self, chain: &[Commit]) -> usize {
+        if !self.history.all_commits {
+            return 0;
+        }
+        let commits = self.history.commits.iter().rev();
+        let mut own = commits.filter(|own| !own.is_merge);
+        // One that brings nothing any more is left out by a rebase.
+        let is_own = |commit: &&Commit| {
+            let Signature { name, email } = commit.commit.author.clone().unwrap_or_default();
+            commit.parents.len() == 1
+                && own.any(|own| {
+                    own.message == commit.commit.message
+                        && (&own.author.name, &own.author.email) == (&name, &email)
+                })
+        };
+        chain.iter().rev().take_while(is_own).count()
     }
 }
 
