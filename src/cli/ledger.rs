@@ -1,4 +1,6 @@
-//! `frostline ledger`: the contract files themselves.
+//! `frostline ledger`: the contract files themselves, and the rows in them that take votes away.
+
+mod list;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +20,9 @@ Exit status:
   as of each command
 
 Examples:
-  frostline ledger validate")]
+  frostline ledger validate
+  frostline ledger list
+  frostline ledger export > freezes.jsonl")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -27,6 +31,8 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Validate(Validate),
+    List(list::List),
+    Export(list::Export),
 }
 
 /// Check that every contract file can be read
@@ -62,6 +68,8 @@ struct Validate {
 pub fn run(args: Args) -> Outcome {
     match args.command {
         Command::Validate(args) => validate(&args),
+        Command::List(args) => list::list(&args),
+        Command::Export(args) => list::export(&args),
     }
 }
 

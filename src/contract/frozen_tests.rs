@@ -4,12 +4,13 @@ use super::ContractError;
 use super::document::{Fault, Kind, MAX_BYTES, MAX_ENTRIES, Place, quoted, to_u32};
 use super::json;
 use super::rows;
+use crate::model::NodeId;
 
 /// A row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrozenTest {
-    /// An exact node id, or a test's name.
-    pub name: String,
+    /// An exact node id, or a test's name, which is read as one.
+    pub nodeid: NodeId,
     /// `YYYY-MM-DD`, a date that there is.
     pub unstable_since: String,
     pub frozen_runs: u64,
@@ -86,7 +87,7 @@ impl Line<'_> {
             self.at = self.text.find(c).unwrap_or_default();
             return Err(self.expected("no control character"));
         }
-        let name = self.name()?;
+        let nodeid = self.name()?;
         let unstable_since = self.field("unstable_since")?;
         if !is_date(&unstable_since) {
             self.at -= unstable_since.len();
@@ -105,7 +106,7 @@ impl Line<'_> {
             return Err(self.expected("the end of the line after `note`"));
         }
         Ok(FrozenTest {
-            name,
+            nodeid,
             unstable_since,
             frozen_runs,
             note,
@@ -113,18 +114,17 @@ impl Line<'_> {
         })
     }
 
-    fn name(&mut self) -> Result<String, Fault> {
+    fn name(&mut self) -> Result<NodeId, Fault> {
         self.blank();
         let start = self.at;
         let name = match self.rest().starts_with('"') {
             true => self.string()?,
             false => self.word().to_owned(),
         };
-        if name.trim().is_empty() || name.chars().any(char::is_control) {
+        name.parse().map_err(|_| {
             self.at = start;
-            return Err(self.expected("a node id or a test's name"));
-        }
-        Ok(name)
+            self.expected("a node id, or a test's name without `/`, `\\` and control characters")
+        })
     }
 
     fn field(&mut self, key: &str) -> Result<String, Fault> {
@@ -221,14 +221,12 @@ fn is_date(text: &str) -> bool {
 
 /// A row as the list has it, without a line end.
 pub fn line(row: &FrozenTest) -> String {
-    let is_plain = !row.name.starts_with(['"', '#'])
-        && !row
-            .name
-            .chars()
-            .any(|c| c.is_whitespace() || c.is_control());
+    let name = row.nodeid.as_str();
+    let is_plain =
+        !name.starts_with(['"', '#']) && !name.chars().any(|c| c.is_whitespace() || c.is_control());
     let name = match is_plain {
-        true => row.name.clone(),
-        false => rows::quoted(&row.name, false),
+        true => name.to_owned(),
+        false => rows::quoted(name, false),
     };
     let note = rows::quoted(&row.note, false);
     let (since, runs) = (&row.unstable_since, row.frozen_runs);

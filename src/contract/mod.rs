@@ -5,6 +5,7 @@
 //! memory than a small multiple of its size.
 
 pub mod catalog;
+pub mod digests;
 pub(crate) mod document;
 pub mod evidence;
 pub mod freezes;

@@ -65,14 +65,28 @@ pub fn seed_form<'a>(files: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> S
         .filter(|(path, _)| !path.ends_with(b".pyc"))
         .collect();
     files.sort_by(|(a, _), (b, _)| a.split(|c| *c == b'/').cmp(b.split(|c| *c == b'/')));
-    let mut hash = Sha256::new();
+    let mut form = SeedForm::default();
     for (path, bytes) in files {
-        hash.update(path);
-        hash.update(b"\0");
-        hash.update(bytes);
-        hash.update(b"\0");
+        form.add(path, bytes);
     }
-    format!("sha256:{}", hex::encode(hash.finalize()))
+    form.finish()
+}
+
+/// The seed form, file by file: in the order of path components, and without `.pyc`.
+#[derive(Default)]
+pub struct SeedForm(Sha256);
+
+impl SeedForm {
+    /// A file, by its path below the root.
+    pub fn add(&mut self, path: &[u8], bytes: &[u8]) {
+        for piece in [path, b"\0", bytes, b"\0"] {
+            self.0.update(piece);
+        }
+    }
+
+    pub fn finish(self) -> String {
+        format!("sha256:{}", hex::encode(self.0.finalize()))
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::classes::Classifier;
 use super::reading::{Judge, Reading};
 use crate::config::repo::ApplyTo;
-use crate::contract::freezes::Freezes;
 use crate::contract::lock::Lock;
 use crate::contract::map::HunkMap;
 use crate::model::{
@@ -121,7 +120,9 @@ impl<'a> Case<'a> {
                     | Rule::DigestMismatch
                     | Rule::UnlockedFixture
                     | Rule::OpaqueFixture
+                    | Rule::CatalogBroken
                     | Rule::PathCollision
+                    | Rule::InvalidFreeze
                     | Rule::ContractChanged
             )
     }
@@ -151,10 +152,6 @@ impl<'a> Case<'a> {
 
     pub fn lock(&self) -> Option<&'a Lock> {
         self.reading.lock.of(self.judge).ready()
-    }
-
-    pub fn freezes(&self) -> Option<&'a Freezes> {
-        self.reading.freezes.of(self.judge).ready()
     }
 
     pub fn map(&self) -> Option<&'a HunkMap> {

@@ -4,6 +4,8 @@
 //! Order: [`layers`] from the base tip's configuration, then the contract files, then a [`Plan`] of them,
 //! and with it the fixtures, the write-set and what hangs on the merged tree's listing.
 
+mod scopes;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use caseless::default_case_fold_str;
@@ -13,6 +15,8 @@ use super::classes::{Classifier, is_code};
 use super::manifest;
 use super::reading::Reading;
 use crate::config::repo::{self, RepoConfig};
+pub use scopes::{LARGEST_NOTES, MOST_NOTES, seed_files};
+
 use crate::model::{
     BlobFact, Change, Class, ContractFile, Decision, EntryKind, Layer, NodeId, Only, Snapshot,
     TreeFacts,
@@ -185,6 +189,7 @@ impl Plan {
                     (prefix, found)
                 })
                 .collect(),
+            globs: self.used_globs(listing),
             has_production: !production.is_empty()
                 || paths
                     .iter()
@@ -193,9 +198,15 @@ impl Plan {
         }
     }
 
-    /// A map, a freeze list or a configuration is proposed: its holes are looked for everywhere.
+    /// A map, or what takes votes away, is proposed: its holes are looked for everywhere.
     fn contract_is_proposed(&self) -> bool {
-        self.reading.map.proposed.is_some() || self.reading.freezes.proposed.is_some()
+        let reading = &self.reading;
+        reading.map.proposed.is_some()
+            || reading.freezes.proposed.is_some()
+            || reading.ledger.proposed.is_some()
+            || reading.catalog.proposed.is_some()
+            || reading.evidence.proposed.is_some()
+            || reading.frozen_tests.proposed.is_some()
     }
 
     fn asked_files(&self) -> (BTreeSet<&str>, BTreeSet<String>) {
@@ -209,11 +220,9 @@ impl Plan {
                     .map(NodeId::path),
             );
         }
-        for freezes in self.reading.freezes.readable() {
-            for row in &freezes.entries {
-                files.insert(row.nodeid.path());
-                dirs.insert(format!("{}/", row.nodeid.path()));
-            }
+        for nodeid in self.row_nodes() {
+            files.insert(nodeid.path());
+            dirs.insert(format!("{}/", nodeid.path()));
         }
         (files, dirs)
     }

@@ -1,34 +1,34 @@
-//! Which rows of the freeze list block a property (protocol 5.2, last paragraph). PURE.
+//! Which rows block a property (protocol 5.2, last paragraph). PURE.
 //!
 //! A row blocks a property when they name the same node, when either lies inside the other, or when
 //! the row names no test of the tree and its text could mean the property. When in doubt it blocks.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::contract::freezes::{FreezeEntry, Freezes};
+use super::rows::Row;
 use crate::model::{NodeId, TreeFacts};
 
-/// The frozen rows of a freeze list, indexed so that a property costs its depth, not the list's length.
+/// Rows that are not closed, indexed so that a property costs its depth, not the list's length.
 #[derive(Default)]
 pub struct FrozenRows<'a> {
-    rows: Vec<&'a FreezeEntry>,
+    rows: &'a [Row<'a>],
     by_id: HashMap<&'a str, Vec<usize>>,
     /// Every id that encloses a row, itself left out.
     by_enclosing: HashMap<&'a str, Vec<usize>>,
     /// Rows with a parameter, by their function.
     by_function: HashMap<&'a str, Vec<usize>>,
-    /// Rows that name no test of the tree, by the last name in them.
+    /// Rows that name no test of the tree, or a test by its name alone, by the last name in them.
     dangling: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> FrozenRows<'a> {
     /// `tree` tells which rows dangle; without it none does.
-    pub fn new(freezes: Option<&'a Freezes>, tree: Option<&TreeFacts>) -> Self {
-        let mut index = Self::default();
-        let entries = freezes.map_or(&[][..], |freezes| freezes.entries.as_slice());
-        for row in entries.iter().filter(|row| row.frozen) {
-            let position = index.rows.len();
-            index.rows.push(row);
+    pub fn new(rows: &'a [Row<'a>], tree: Option<&TreeFacts>) -> Self {
+        let mut index = Self {
+            rows,
+            ..Self::default()
+        };
+        for (position, row) in rows.iter().enumerate() {
             let id = row.nodeid.as_str();
             index.by_id.entry(id).or_default().push(position);
             for enclosing in row.nodeid.enclosing().filter(|outer| *outer != id) {
@@ -46,7 +46,7 @@ impl<'a> FrozenRows<'a> {
                     .or_default()
                     .push(position);
             }
-            if tree.is_some_and(|tree| names_no_test(&row.nodeid, tree)) {
+            if row.by_name || tree.is_some_and(|tree| names_no_test(&row.nodeid, tree)) {
                 index
                     .dangling
                     .entry(last_name(&row.nodeid))
@@ -57,8 +57,16 @@ impl<'a> FrozenRows<'a> {
         index
     }
 
-    /// The rows that block `property`, in the list's order.
-    pub fn blocking(&self, property: &NodeId) -> Vec<&'a FreezeEntry> {
+    /// The rows that block `property`, in their order.
+    pub fn blocking(&self, property: &NodeId) -> Vec<&'a Row<'a>> {
+        self.positions(property)
+            .into_iter()
+            .map(|position| &self.rows[position])
+            .collect()
+    }
+
+    /// Positions of the rows that block `property`, ascending.
+    pub fn positions(&self, property: &NodeId) -> Vec<usize> {
         let mut found: BTreeSet<&usize> = BTreeSet::new();
         for outer in property.enclosing() {
             found.extend(self.by_id.get(outer).into_iter().flatten());
@@ -85,15 +93,7 @@ impl<'a> FrozenRows<'a> {
                 found.extend(self.dangling.get(name).into_iter().flatten());
             }
         }
-        found
-            .into_iter()
-            .map(|position| self.rows[*position])
-            .collect()
-    }
-
-    /// Every frozen row, in the list's order.
-    pub fn rows(&self) -> &[&'a FreezeEntry] {
-        &self.rows
+        found.into_iter().copied().collect()
     }
 }
 
@@ -113,8 +113,13 @@ fn names(id: &NodeId) -> impl Iterator<Item = &str> {
         .chain(rest.split("::").filter(|name| !name.is_empty()))
 }
 
+/// Without a parameter, which a name by itself may have too.
 fn last_name(id: &NodeId) -> &str {
-    names(id).last().unwrap_or_default()
+    let last = names(id).last().unwrap_or_default();
+    match last.find('[') {
+        Some(at) if at > 0 && last.ends_with(']') => &last[..at],
+        _ => last,
+    }
 }
 
 /// Whether two parameters are different texts once a framework's escapes are undone.
@@ -160,27 +165,30 @@ fn unescaped(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::EntryKind;
+    use crate::model::{EntryKind, FreezeState, Layer};
 
     fn id(text: &str) -> NodeId {
         text.parse().expect("a node id")
     }
 
-    fn row(nodeid: &str) -> FreezeEntry {
-        FreezeEntry {
-            nodeid: id(nodeid),
-            reason: "clock".to_owned(),
-            owner: "@o".to_owned(),
-            covers: Vec::new(),
-            frozen: true,
-            property_id: None,
-            property_digest: None,
-            fixture_digest: None,
-            seed: None,
-            replay: None,
-            opened_at: None,
-            expires_at: None,
+    fn row(nodeid: &str) -> Row<'static> {
+        Row {
+            layer: Layer::Freezes,
+            file: "f.json",
             line: 1,
+            nodeid: id(nodeid),
+            by_name: false,
+            reason: "clock",
+            owner: Some("@o"),
+            covers: &[],
+            recorded: None,
+            opened_at: None,
+            state: FreezeState::Unbound,
+            why: String::new(),
+            current: None,
+            unknown: None,
+            is_added: false,
+            is_sensitive: false,
         }
     }
 
@@ -195,11 +203,9 @@ mod tests {
 
     #[track_caller]
     fn blocks(freeze: &str, property: &str, expected: bool) {
-        let freezes = Freezes {
-            entries: vec![row(freeze)],
-        };
+        let rows = [row(freeze)];
         let tree = tree();
-        let rows = FrozenRows::new(Some(&freezes), Some(&tree));
+        let rows = FrozenRows::new(&rows, Some(&tree));
         assert_eq!(
             !rows.blocking(&id(property)).is_empty(),
             expected,
@@ -274,15 +280,20 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_row_blocks_nothing() {
-        let mut closed = row("t/p/test_a.py::f");
-        closed.frozen = false;
-        let freezes = Freezes {
-            entries: vec![closed],
-        };
-        let tree = tree();
-        let rows = FrozenRows::new(Some(&freezes), Some(&tree));
-        assert!(rows.rows().is_empty());
-        assert!(rows.blocking(&id("t/p/test_a.py::f")).is_empty());
+    fn a_name_alone_blocks_each_test_of_that_name() {
+        for (name, expected) in [
+            ("test_y", true),
+            ("test_y[1]", true),
+            ("TestX", true),
+            ("test", false),
+        ] {
+            let rows = [Row {
+                by_name: true,
+                ..row(name)
+            }];
+            let frozen = FrozenRows::new(&rows, None);
+            let found = frozen.blocking(&id("t/p/test_a.py::TestX::test_y"));
+            assert_eq!(!found.is_empty(), expected, "{name}");
+        }
     }
 }

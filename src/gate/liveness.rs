@@ -65,14 +65,8 @@ impl<'a> Liveness<'a> {
         if let Some(why) = fact.and_then(|fact| disabled(property, &fact.presence)) {
             return (PropertyState::Disabled, why);
         }
-        if let Some(row) = self.frozen.blocking(property).first() {
-            let row_id = if row.nodeid == *property {
-                String::new()
-            } else {
-                format!(" by the row {}", row.nodeid)
-            };
-            let why = format!("frozen{row_id}: {} (owner {})", row.reason, row.owner);
-            return (PropertyState::Frozen, why);
+        if let Some(found) = self.denied(property) {
+            return found;
         }
         if !self.after_merge
             && let Some(why) = self.local(property, fact)
@@ -80,6 +74,39 @@ impl<'a> Liveness<'a> {
             return (PropertyState::Local, why);
         }
         (PropertyState::Live, self.why_live(property, fact))
+    }
+
+    /// A row takes the vote; or all rows about it are worth nothing, and then it votes and covers nothing.
+    fn denied(&self, property: &NodeId) -> Option<(PropertyState, String)> {
+        let rows = self.frozen.blocking(property);
+        let frozen = rows.iter().find(|row| row.takes_vote());
+        let row = frozen.or(rows.first())?;
+        let row_id = if row.nodeid == *property {
+            String::new()
+        } else {
+            format!(" by the row {}", row.nodeid)
+        };
+        let owner = row
+            .owner
+            .map_or(String::new(), |owner| format!(" (owner {owner})"));
+        Some(if frozen.is_some() {
+            (
+                PropertyState::Frozen,
+                format!("frozen{row_id}: {}{owner}", row.reason),
+            )
+        } else if row.is_sensitive {
+            let why = "the path is sensitive, so the freeze takes no vote";
+            (
+                PropertyState::Void,
+                format!("no coverage{row_id}: {why}{owner}"),
+            )
+        } else {
+            let why = format!(
+                "votes, and gives no coverage{row_id}, which is {}: {}{owner}",
+                row.state, row.why
+            );
+            (PropertyState::Void, why)
+        })
     }
 
     fn fact(&self, property: &NodeId) -> Option<&'a PropertyFact> {

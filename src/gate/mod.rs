@@ -16,7 +16,9 @@ mod prefixes;
 mod reading;
 pub mod reads;
 pub mod review;
+mod rows;
 mod rules;
+pub mod scopes;
 pub mod sources;
 mod table;
 mod verdict;
@@ -32,10 +34,11 @@ use findings::Findings;
 use frozen::FrozenRows;
 pub(crate) use prefixes::PrefixIndex;
 use reading::Reading;
+use rows::Rows;
 
 use crate::config::repo::Mode;
 use crate::model::{
-    ClassifiedChange, Coverage, DECISION_SCHEMA, Decision, DecisionAuthor, FreezeRow, FreezeState,
+    ClassifiedChange, Coverage, DECISION_SCHEMA, Decision, DecisionAuthor, FixtureScope, FreezeRow,
     PropertyState, Snapshot, Verdict,
 };
 
@@ -53,10 +56,13 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     rules::contract::check(&case, &mut findings);
     rules::write_set::check(&case, &mut findings);
     let tally = rules::fixtures::check(&case, &mut findings);
-    rules::freezes::check(&case, &mut findings);
-    let coverage = rules::coverage::check(&case, &mut findings);
+    let mut rows = Rows::new(&case, case.judge);
+    rules::freezes::check(&case, &mut rows, &mut findings);
+    rules::catalog::check(&case, &mut findings);
+    let coverage = rules::coverage::check(&case, &rows, &mut findings);
     let findings = findings.into_sorted();
-    let freezes = freeze_rows(&case, &coverage);
+    let freezes = freeze_rows(&case, &rows, &coverage);
+    let fixtures = fixture_scopes(&rows, &coverage);
     let verdict = verdict::of(&findings, snapshot.opted_in);
     let needs_person = verdict == Verdict::HumanReview;
     let decision_key = needs_person
@@ -65,7 +71,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     let review = snapshot.reviews.as_ref().filter(|_| needs_person);
     let review =
         review.map(|reviews| review::outcome(reviews, &reading.config, decision_key.as_deref()));
-    let rows = table::Rows {
+    let table = table::Rows {
         case: &case,
         findings: &findings,
         tally,
@@ -99,7 +105,8 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
         bound: case.all_binds,
         comments: reading.config.comments,
         write_set: write_set(&case),
-        table: rows.table(),
+        table: table.table(),
+        fixtures,
         findings,
         coverage,
         freezes: Some(freezes),
@@ -120,33 +127,40 @@ fn write_set(case: &Case<'_>) -> Vec<ClassifiedChange> {
         .collect()
 }
 
-/// Every frozen row, sorted by node id.
-fn freeze_rows(case: &Case<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
-    let frozen = FrozenRows::new(case.freezes(), case.tree());
+/// Every row that is not closed, sorted by node id.
+fn freeze_rows(case: &Case<'_>, rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
+    let frozen = FrozenRows::new(&rows.list, case.tree());
     let listed = coverage.iter().flat_map(|coverage| &coverage.properties);
-    let blocking: std::collections::BTreeSet<(&str, u32)> = listed
-        .filter(|property| property.state == PropertyState::Frozen)
+    let denied = |state| matches!(state, PropertyState::Frozen | PropertyState::Void);
+    let blocking: std::collections::BTreeSet<usize> = listed
+        .filter(|property| denied(property.state))
         .filter_map(|property| property.nodeid.parse().ok())
-        .flat_map(|id| frozen.blocking(&id))
-        .map(|row| (row.nodeid.as_str(), row.line))
+        .flat_map(|id| frozen.positions(&id))
         .collect();
-    let mut rows: Vec<FreezeRow> = frozen
-        .rows()
+    let mut found: Vec<FreezeRow> = rows
+        .list
         .iter()
-        .map(|row| FreezeRow {
+        .enumerate()
+        .map(|(position, row)| FreezeRow {
             nodeid: row.nodeid.to_string(),
-            source: case.reading.freezes.path.clone(),
-            state: match row.fixture_digest {
-                Some(_) => FreezeState::Open,
-                None => FreezeState::Unbound,
-            },
-            reason: row.reason.clone(),
-            recorded_digest: row.fixture_digest.clone(),
-            owner: Some(row.owner.clone()),
-            opened_at: row.opened_at.clone(),
-            touches_patch: blocking.contains(&(row.nodeid.as_str(), row.line)),
+            source: row.file.to_owned(),
+            line: row.line,
+            state: row.state,
+            reason: row.reason.to_owned(),
+            why: row.why.clone(),
+            recorded_digest: row.recorded.map(str::to_owned),
+            current_digest: row.current.clone(),
+            owner: row.owner.map(str::to_owned),
+            opened_at: row.opened_at.map(str::to_owned),
+            touches_patch: blocking.contains(&position),
         })
         .collect();
-    rows.sort_by(|a, b| (&a.nodeid, &a.source).cmp(&(&b.nodeid, &b.source)));
-    rows
+    found.sort_by(|a, b| (&a.nodeid, &a.source, a.line).cmp(&(&b.nodeid, &b.source, b.line)));
+    found
+}
+
+/// The scopes of the properties that the patch needs, and those that the contract speaks of.
+fn fixture_scopes(rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<FixtureScope> {
+    let listed = coverage.iter().flat_map(|coverage| &coverage.properties);
+    rows.fixture_scopes(listed.filter_map(|property| property.nodeid.parse().ok()))
 }

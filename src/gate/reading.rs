@@ -160,6 +160,18 @@ impl Reading {
         }
     }
 
+    /// The scope of a property that the catalog does not know: all fixtures (protocol 3.6).
+    pub fn default_scope(&self, judge: Judge) -> Vec<String> {
+        let roots = match self.lock.of(judge) {
+            Read::Ready(lock) => lock.roots.clone(),
+            Read::Off => vec![DEFAULT_ROOT.to_owned()],
+            _ => self.base_roots(),
+        };
+        let mut globs: Vec<String> = roots.iter().map(|root| format!("{root}/**")).collect();
+        globs.sort();
+        globs
+    }
+
     /// Fixtures roots to list in the merged tree: of both versions of the lock, sorted.
     pub fn roots(&self) -> Vec<String> {
         let mut roots = self.base_roots();

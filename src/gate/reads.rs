@@ -37,6 +37,7 @@ pub fn reads(snapshot: &Snapshot, pushed: &[Pushed]) -> bool {
     }
     let plan = Plan::new(&snapshot.contract);
     let patch = Patch::of(write_set);
+    let scopes = plan.scopes();
     let is_read = |one: &Pushed| {
         let class = plan.class(&one.path);
         let by_class = match class {
@@ -59,7 +60,11 @@ pub fn reads(snapshot: &Snapshot, pushed: &[Pushed]) -> bool {
                 .prefixes
                 .iter()
                 .any(|(prefix, has_files)| !has_files && one.path.starts_with(prefix.as_str()));
-        by_class || first_of_a_rule || tree.files.contains_key(&one.path) || patch.meets(one)
+        by_class
+            || first_of_a_rule
+            || !scopes.matching(&one.path, &mut 0).is_empty()
+            || tree.files.contains_key(&one.path)
+            || patch.meets(one)
     };
     pushed.iter().any(is_read) || collides(&plan, write_set, pushed)
 }

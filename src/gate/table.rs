@@ -72,7 +72,7 @@ impl Rows<'_> {
         match step {
             1 => case.snapshot.write_set.known().is_none(),
             3 => case.lock().is_none() || case.snapshot.fixtures.known().is_none(),
-            4 => case.freezes().is_none(),
+            4 => case.reading.freezes.of(case.judge).ready().is_none(),
             5 => case.map().is_none() || case.tree().is_none(),
             _ => false,
         }
@@ -142,7 +142,15 @@ impl Rows<'_> {
         match self.freezes.len() {
             0 => "no frozen test".to_owned(),
             total => {
-                format!("{total} frozen, {touching} of them of properties that this patch needs")
+                let worthless = self.freezes.iter();
+                let worthless = worthless.filter(|row| !row.state.takes_vote()).count();
+                let more = match worthless {
+                    0 => String::new(),
+                    worthless => format!(", {worthless} that take no vote"),
+                };
+                format!(
+                    "{total} frozen{more}, {touching} of them of properties that this patch needs"
+                )
             }
         }
     }

@@ -1,12 +1,14 @@
 //! The fixtures of the merged tree, with what its attributes say about them.
 
+use std::collections::BTreeSet;
+
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice as _};
 
 use super::attributes::{Attributes, TreeFiles};
 use super::error::GitError;
 use super::tree::{Leaf, Listing, sha};
-use crate::model::{EntryKind, FixtureEntry, is_canonical_path};
+use crate::model::{Change, EntryKind, FixtureEntry, is_canonical_path};
 
 /// Every entry below the roots, sorted by path.
 pub(super) fn list(
@@ -24,6 +26,45 @@ pub(super) fn list(
     }
     fixtures.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(fixtures)
+}
+
+/// The entries of a tree at some paths, lossily decoded; sorted by path.
+pub(super) fn picked(
+    repo: &gix::Repository,
+    tree: ObjectId,
+    listing: &Listing,
+    wanted: &BTreeSet<&str>,
+) -> Result<Vec<FixtureEntry>, GitError> {
+    let mut attributes = Attributes::of(repo, tree)?;
+    let mut found = Vec::new();
+    for (path, leaf) in listing.below(BStr::new("")) {
+        if wanted.contains(&*path.to_str_lossy()) {
+            found.push(entry(&mut attributes, path, leaf)?);
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// What the base tip has at the paths of some changes, with what the attributes of `tree` say of them.
+pub(super) fn replaced(
+    repo: &gix::Repository,
+    tree: ObjectId,
+    changes: &[&Change],
+) -> Result<Vec<FixtureEntry>, GitError> {
+    let mut attributes = Attributes::of(repo, tree)?;
+    let mut found = Vec::new();
+    for change in changes {
+        if let Some(base) = &change.base {
+            let leaf = Leaf {
+                kind: base.kind,
+                id: ObjectId::Sha1(base.id.to_bytes()),
+            };
+            found.push(entry(&mut attributes, BStr::new(&change.path), leaf)?);
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
 }
 
 /// The roots without those that lie below another, so that no fixture is listed twice.

@@ -10,11 +10,14 @@ use gix::bstr::BStr;
 use super::cache::Cache;
 use super::error::GitError;
 use super::merge::merge;
+use super::scopes::Merged;
 use super::tree::{Listing, Place, Tree, sha, tree_of};
 use super::write_set::WriteSet;
 use super::{contract, digests, fixtures, history, open, sources, work_tree};
 use crate::gate::facts;
-use crate::model::{Author, Change, Decision, Fact, SNAPSHOT_SCHEMA, Snapshot, Stats, Subject};
+use crate::model::{
+    Author, Change, Decision, Fact, SNAPSHOT_SCHEMA, ScopeFacts, Snapshot, Stats, Subject,
+};
 
 /// Objects kept in memory while gathering; bytes.
 const TREE_CACHE: usize = 16 * 1024 * 1024;
@@ -142,7 +145,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         _ => not_known(&merged),
     };
     // The digests hang on nothing that is looked up meanwhile.
-    let ((digests, mut stats), looked_up) = std::thread::scope(|scope| {
+    let ((mut digests, mut stats), looked_up) = std::thread::scope(|scope| {
         let digests = scope.spawn(move || {
             let mut cache = Cache::open(&own, request.cache);
             let found = digests::of(&own, known, &mut cache);
@@ -160,6 +163,17 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         )
     });
     let (write_set, sources) = looked_up?;
+    let scopes = match (&merged, &listing, &listed, &write_set) {
+        (Fact::Known(tree), Some(listing), Some(listed), Fact::Known(changes)) => Merged {
+            repo: &repo,
+            tree: *tree,
+            listing,
+            listed,
+            fixtures: known,
+        }
+        .scopes(&plan, changes, &mut digests, request.cache)?,
+        _ => ScopeFacts::default(),
+    };
     let tree = match &listed {
         Some(listed) => Fact::Known(plan.tree_facts(listed)),
         None => not_known(&merged),
@@ -188,6 +202,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         digests,
         tree,
         sources,
+        scopes,
         stats,
     };
     Ok((snapshot, plan))

@@ -24,6 +24,7 @@ mod open;
 mod packs;
 mod parallel;
 mod renames;
+mod scopes;
 mod similarity;
 mod sources;
 mod tree;

@@ -165,10 +165,14 @@ names!(Rule {
     DigestMismatch => "digest-mismatch",
     UnlockedFixture => "unlocked-fixture",
     OpaqueFixture => "opaque-fixture",
+    CatalogBroken => "catalog-broken",
+    FixtureNoteMissing => "fixture-note-missing",
     UnmappedPath => "unmapped-path",
     CoverageHole => "coverage-hole",
     SpecificRuleDark => "specific-rule-dark",
     SensitiveFreeze => "sensitive-freeze",
+    VoidFreeze => "void-freeze",
+    InvalidFreeze => "invalid-freeze",
     DanglingFreeze => "dangling-freeze",
     GhostProperty => "ghost-property",
     DisabledProperty => "disabled-property",
@@ -208,10 +212,14 @@ pub enum Rule {
     DigestMismatch,
     UnlockedFixture,
     OpaqueFixture,
+    CatalogBroken,
+    FixtureNoteMissing,
     UnmappedPath,
     CoverageHole,
     SpecificRuleDark,
     SensitiveFreeze,
+    VoidFreeze,
+    InvalidFreeze,
     DanglingFreeze,
     GhostProperty,
     DisabledProperty,
@@ -341,14 +349,41 @@ pub enum FreezeState {
     Unbound,
 }
 
-/// A row of a freeze list that is not closed.
+impl FreezeState {
+    /// Whether a row in this state takes its test's vote.
+    pub fn takes_vote(self) -> bool {
+        matches!(self, Self::Open | Self::Unbound)
+    }
+}
+
+/// The fixture scope of a node, with its digest at both ends of the patch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixtureScope {
+    pub nodeid: String,
+    /// Globs from the repository root.
+    pub scope: Vec<String>,
+    /// At the base tip, and in the merged tree; `null` where there is none, or it could not be had.
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// A row that is not closed, of whatever file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeRow {
     pub nodeid: String,
     pub source: String,
+    /// 1-based line of the row in `source`.
+    #[serde(default)]
+    pub line: u32,
     pub state: FreezeState,
     pub reason: String,
+    /// Why it is in this state: a clause, or nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
     pub recorded_digest: Option<String>,
+    /// The digest of its fixture scope in the merged tree, in the form of the recorded one.
+    #[serde(default)]
+    pub current_digest: Option<String>,
     pub owner: Option<String>,
     pub opened_at: Option<String>,
     /// It blocks a property that the map lists for a path of this write-set.
@@ -389,6 +424,10 @@ pub struct Decision {
     pub comments: CommentPolicy,
     pub write_set: Vec<ClassifiedChange>,
     pub table: Vec<Step>,
+    /// Scopes of the properties that this patch needs, of each row's node, and of each property whose
+    /// fixtures the patch changes.
+    #[serde(default)]
+    pub fixtures: Vec<FixtureScope>,
     pub findings: Vec<Finding>,
     pub coverage: Vec<Coverage>,
     /// Every row that is not closed; `None` where they are left out (`--for-agent`), and then

@@ -16,6 +16,7 @@ impl Rule {
             | Self::DigestMismatch
             | Self::UnlockedFixture
             | Self::OpaqueFixture
+            | Self::CatalogBroken
             | Self::UnmappedPath
             | Self::CoverageHole
             | Self::SensitiveFreeze
@@ -25,6 +26,7 @@ impl Rule {
             | Self::ContractChanged
             | Self::FixtureChanged
             | Self::PropertyChanged
+            | Self::FixtureNoteMissing
             | Self::SpecificRuleDark
             | Self::SelfRewritingTest
             | Self::GoldenChanged
@@ -33,8 +35,10 @@ impl Rule {
             | Self::HarnessChanged
             | Self::UnclassifiedCode
             | Self::LinkInPlace => Effect::HumanReview,
-            // A dangling freeze refuses when the patch adds it; that is for its rule to say.
-            Self::DanglingFreeze
+            // An invalid or a dangling freeze refuses when the patch adds it; that is for its rule to say.
+            Self::VoidFreeze
+            | Self::InvalidFreeze
+            | Self::DanglingFreeze
             | Self::GhostProperty
             | Self::DisabledProperty
             | Self::TestChanged

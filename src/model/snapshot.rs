@@ -331,11 +331,34 @@ pub struct TreeFacts {
     pub files: BTreeMap<String, Option<EntryKind>>,
     /// For every `path_prefix` of a map: does a file of the merged tree start with it?
     pub prefixes: BTreeMap<String, bool>,
+    /// For every glob of a catalog: does a file of the merged tree match it?
+    #[serde(default)]
+    pub globs: BTreeMap<String, bool>,
     /// Does the merged tree hold any file of class production?
     pub has_production: bool,
     /// Every file of class production, when the patch proposes a map or a freeze list (the holes that
     /// it would open are shown before it lands); empty otherwise.
     pub production: Vec<String>,
+}
+
+/// What fixture scopes need beyond [`Snapshot::fixtures`] (protocol 3.6). Digests of these files are among
+/// [`Snapshot::digests`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopeFacts {
+    /// Files of the merged tree outside the fixtures roots that a scope holds, and test files that a row
+    /// states the digest of; sorted by path.
+    pub files: Vec<FixtureEntry>,
+    /// What the base tip has at each path of a scope that the write-set changes, with what the merged
+    /// tree's attributes say; sorted by path.
+    pub before: Vec<FixtureEntry>,
+    /// The digest in the seed form of each folder that a row states one of; `Missing` where it can never be
+    /// had.
+    pub seed_forms: BTreeMap<String, Fact<String>>,
+    /// For each changed fixture, a behavior note that names its path and its new digest (protocol 5.2,
+    /// `fixture-note-missing`).
+    pub notes: BTreeMap<String, String>,
+    /// Why behavior notes could not be read.
+    pub notes_unread: Option<String>,
 }
 
 /// What is judged.
@@ -400,6 +423,9 @@ pub struct Snapshot {
     /// At whose command this App made the head; `None` when it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_by: Option<Vec<Person>>,
+    /// What fixture scopes need beyond the fixtures of the merged tree.
+    #[serde(default)]
+    pub scopes: ScopeFacts,
     /// What people said; looked at only where a person has to approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviews: Option<Reviews>,

@@ -98,6 +98,16 @@ table! {
         "a digest of other bytes than those that a test reads pins nothing",
         "make it a plain file under plain attributes, or move it out of the fixtures root",
     }
+    CatalogBroken {
+        "a glob of the catalog matches no file of the merged tree",
+        "a property whose fixtures are gone asserts nothing about them",
+        "restore the fixture, or correct the catalog in a pull request of its own",
+    }
+    FixtureNoteMissing {
+        "a fixture changes, and no behavior note of the merged tree names its path and its new digest",
+        "new expected bytes that nobody explains are a change of behavior that nobody decided",
+        "a person writes a note under `docs/behavior` that says why, with the fixture's path and its SHA-256 (`frostline digest --files` prints it)",
+    }
     UnmappedPath {
         "a production path changes and no rule of the map matches it",
         "nobody has said which property guards it, so nothing is known to",
@@ -117,6 +127,16 @@ table! {
         "a path under `paths.sensitive` changes, and a freeze covers it or blocks a property that the map lists for it",
         "where a mistake costs most, a test that was switched off is no reason to go on",
         "close the freeze first, in a pull request of its own",
+    }
+    VoidFreeze {
+        "a freeze whose fixtures, or whose test's file, are not those that it records, or whose time has come; its test votes again and gives no coverage",
+        "a freeze is a statement about one input, and about another one it says nothing",
+        "its owner reopens the row with evidence on the new digest, or closes it, in a pull request of its own; or restore the bytes",
+    }
+    InvalidFreeze {
+        "a row that lacks what a freeze needs; its test votes and gives no coverage, and it refuses when this patch adds it",
+        "a row that nobody can replay is a skip with extra keys",
+        "complete the row, or remove it, in a pull request of its own",
     }
     DanglingFreeze {
         "a freeze names no test of the merged tree; it denies coverage to all that it could mean, and refuses when this patch adds it",

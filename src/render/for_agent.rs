@@ -22,6 +22,7 @@ pub fn for_agent(mut decision: Decision) -> Decision {
         .map(|change| change.path.clone())
         .collect();
     decision.freezes = None;
+    decision.fixtures.clear();
     decision.author.evidence = LEFT_OUT.to_owned();
     decision.findings = findings(decision.findings, &paths);
     decision

@@ -284,7 +284,7 @@ fn freezes(document: &mut Document, decision: &Decision) {
         format!(
             "| {} | {} | {} | {} | {} | {} |\n",
             code(&row.nodeid, Place::Cell),
-            row.state,
+            state(row),
             optional(&row.owner),
             optional(&row.opened_at),
             code(&row.source, Place::Cell),
@@ -292,6 +292,14 @@ fn freezes(document: &mut Document, decision: &Decision) {
         )
     });
     document.rows(&frame, 60, rows);
+}
+
+/// The state, and why it is in it.
+fn state(row: &FreezeRow) -> String {
+    match row.why.as_str() {
+        "" => row.state.to_string(),
+        why => format!("{}: {}", row.state, code(why, Place::Cell)),
+    }
 }
 
 fn write_set(document: &mut Document, decision: &Decision) {

@@ -222,8 +222,12 @@ impl Page {
                 .opened_at
                 .as_deref()
                 .map_or_else(String::new, |at| format!(", since {}", visible(at)));
+            let why = match row.why.as_str() {
+                "" => String::new(),
+                why => format!(" ({})", visible(why)),
+            };
             let line = format!(
-                "{}  {}, owner {}{since}, {}: {}",
+                "{}  {}{why}, owner {}{since}, {}: {}",
                 visible(&row.nodeid),
                 row.state.name(),
                 visible(owner),

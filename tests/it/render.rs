@@ -143,12 +143,16 @@ fn refused(texts: &Texts) -> Decision {
             finding(Rule::SensitiveFreeze, Effect::Refuse, texts),
         ],
         coverage: vec![coverage(texts)],
+        fixtures: Vec::new(),
         freezes: Some(vec![FreezeRow {
             nodeid: texts.nodeid.clone(),
             source: texts.path.clone(),
+            line: 1,
             state: FreezeState::Unbound,
             reason: texts.message.clone(),
-            recorded_digest: None,
+            why: texts.message.clone(),
+            recorded_digest: Some(texts.nodeid.clone()),
+            current_digest: Some(texts.owner.clone()),
             owner: Some(texts.owner.clone()),
             opened_at: Some(texts.owner.clone()),
             touches_patch: true,
@@ -608,7 +612,7 @@ fn the_title_counts_what_decided() {
     assert_eq!(
         title(&decision),
         "Needs human review: 1 unreadable contract file, 1 fact that could not be had, \
-         1 coverage hole, 1 unmapped path, 34 other findings"
+         1 coverage hole, 1 unmapped path, 38 other findings"
     );
 }
 

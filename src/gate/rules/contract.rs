@@ -1,9 +1,11 @@
 //! Contract files: readable, and not changed together with what they judge. PURE.
 
+use std::collections::BTreeSet;
+
 use crate::gate::case::{Case, Touched};
 use crate::gate::findings::{Draft, Findings};
 use crate::gate::reading::{Judge, Read, Sides};
-use crate::model::{Class, Effect, Layer, Rule};
+use crate::model::{Class, Effect, Layer, NodeId, Rule};
 
 const SPLIT: &str =
     "propose the contract change in a pull request of its own, to be landed by a person first";
@@ -134,9 +136,32 @@ fn contract_changed(case: &Case<'_>, touched: &Touched<'_>) -> Draft {
             .at(touched.path())
             .effect(Effect::AllowRecheck);
     }
-    let message = "a contract file changes";
+    let message = match unexplained(case, touched) {
+        None => "a contract file changes".to_owned(),
+        Some(name) => format!(
+            "{name} leaves the list of frozen tests, and its note does not say what made it unstable"
+        ),
+    };
     let fix = "a maintainer reads and approves the change";
     Draft::new(Rule::ContractChanged, message, fix).at(touched.path())
+}
+
+/// A test that the patch takes off the list of frozen tests without a cause in its note (protocol 3.8).
+fn unexplained<'a>(case: &'a Case<'_>, touched: &Touched<'_>) -> Option<&'a NodeId> {
+    let list = &case.reading.frozen_tests;
+    if touched.path() != list.path {
+        return None;
+    }
+    let kept: BTreeSet<&NodeId> = list
+        .merged()
+        .ready()
+        .into_iter()
+        .flat_map(|list| &list.rows)
+        .map(|row| &row.nodeid)
+        .collect();
+    let gone = list.base.ready()?.rows.iter();
+    let mut gone = gone.filter(|row| !kept.contains(&row.nodeid));
+    gone.find(|row| !row.states_cause()).map(|row| &row.nodeid)
 }
 
 /// The one contract change that needs no review: a person adds rows to the freeze list (protocol 5.3).

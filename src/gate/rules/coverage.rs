@@ -8,13 +8,15 @@ use crate::gate::findings::{Draft, Findings};
 use crate::gate::frozen::FrozenRows;
 use crate::gate::liveness::Liveness;
 use crate::gate::prefixes::PrefixIndex;
+use crate::gate::reading::Judge;
+use crate::gate::rows::Rows;
 use crate::model::{
     Class, Coverage, Effect, Finding, ListedProperty, NodeId, Presence, PropertyState, Rule,
     TreeFacts,
 };
 
 /// Evaluates step 5; gives the coverage of each production path, sorted by path.
-pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
+pub fn check(case: &Case<'_>, rows: &Rows<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
     let (Some(map), Some(tree)) = (case.map(), case.tree()) else {
         return Vec::new();
     };
@@ -23,7 +25,7 @@ pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) -> Vec<Coverage> {
         let fix = "set paths.production in .github/frostline.yml, or map the code in the hunk map";
         findings.add(Draft::new(Rule::NoProduction, message, fix));
     }
-    let frozen = FrozenRows::new(case.freezes(), Some(tree));
+    let frozen = FrozenRows::new(&rows.list, Some(tree));
     let mut liveness = Liveness::new(case, tree, frozen);
     if case.is_audit() {
         liveness = liveness.after_merge();
@@ -250,18 +252,18 @@ impl<'a> Coverer<'a> {
         }
     }
 
-    /// `live-set-shrank`: covered, but a listed property, or a parameter of one, is frozen.
+    /// `live-set-shrank`: covered, but a row denies coverage to a listed property, or a parameter of one.
     fn shrunk(&self, covered: &Covered, add: &mut impl FnMut(Rule, String, String)) {
         let frozen: Vec<&str> = covered
             .coverage
             .properties
             .iter()
-            .filter(|property| property.state == PropertyState::Frozen)
+            .filter(|property| is_denied(property.state))
             .map(|property| property.nodeid.as_str())
             .collect();
         if !frozen.is_empty() {
             let message = format!(
-                "still covered, but {} of {} listed properties are frozen: {}",
+                "still covered, but {} of {} listed properties are frozen or void: {}",
                 frozen.len(),
                 covered.coverage.properties.len(),
                 frozen.join(", ")
@@ -319,10 +321,7 @@ impl<'a> Coverer<'a> {
             }
             let blocked = |id: &NodeId| {
                 let state = self.liveness.of(id).state;
-                matches!(
-                    state,
-                    PropertyState::Ghost | PropertyState::Disabled | PropertyState::Frozen
-                )
+                matches!(state, PropertyState::Ghost | PropertyState::Disabled) || is_denied(state)
             };
             if rule.live_properties.iter().all(blocked) {
                 let message = format!("none of the properties of the rule {prefix} is live");
@@ -331,6 +330,10 @@ impl<'a> Coverer<'a> {
             }
         }
     }
+}
+
+fn is_denied(state: PropertyState) -> bool {
+    matches!(state, PropertyState::Frozen | PropertyState::Void)
 }
 
 fn is_loose(prefix: &str, path: &str) -> bool {
@@ -349,13 +352,14 @@ fn opened_holes(case: &Case<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) 
     let Some(proposed_map) = reading.map.merged().ready() else {
         return Vec::new();
     };
-    let rows = |freezes| FrozenRows::new(freezes, Some(tree));
+    let own = Rows::new(case, Judge::MergedTree);
+    let old = Rows::new(case, Judge::BaseTip);
     let proposed = Coverer::new(
         proposed_map,
-        Liveness::new(case, tree, rows(reading.freezes.merged().ready())).after_merge(),
+        Liveness::new(case, tree, FrozenRows::new(&own.list, Some(tree))).after_merge(),
     );
     let base = reading.map.base.ready().map(|map| {
-        let rows = rows(reading.freezes.base.ready());
+        let rows = FrozenRows::new(&old.list, Some(tree));
         Coverer::new(map, Liveness::new(case, tree, rows).after_merge())
     });
     let lacks = |covered: &Covered| covered.coverage.rules.is_empty() || covered.hole.is_some();

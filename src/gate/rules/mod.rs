@@ -1,5 +1,6 @@
 //! The rules of protocol 5.2, a file for each tight family. PURE.
 
+pub mod catalog;
 pub mod contract;
 pub mod coverage;
 pub mod fixtures;
@@ -33,8 +34,9 @@ pub fn step_of(rule: Rule) -> u8 {
         | PathCollision
         | LinkInPlace => 1,
         SelfRewritingTest | SeedInSource => 2,
-        MissingFixture | DigestMismatch | UnlockedFixture | OpaqueFixture | LockShrank => 3,
-        SensitiveFreeze | DanglingFreeze | UnboundFreeze => 4,
+        MissingFixture | DigestMismatch | UnlockedFixture | OpaqueFixture | CatalogBroken
+        | FixtureNoteMissing | LockShrank => 3,
+        SensitiveFreeze | VoidFreeze | InvalidFreeze | DanglingFreeze | UnboundFreeze => 4,
         UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | DisabledProperty
         | NoProduction | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
         // About no path: it is the verdict that could be mistaken for another one.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gate::case::{Case, Touched};
 use crate::gate::classes::{is_code, is_prose};
 use crate::gate::findings::{Draft, Findings};
+use crate::gate::scopes::GlobIndex;
 use crate::model::{Class, Effect, EntryKind, Only, Rule};
 
 pub fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -208,8 +209,18 @@ fn places(touched: &Touched<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `self-rewriting-test`. Without the source, a test may read each golden beside it or below it, and
-/// each that has the test file's stem as a word of its path.
+/// A changed path that the catalog says a test of this file reads.
+fn catalogued<'a>(case: &'a Case<'_>, file: &str) -> Option<&'a str> {
+    let rows = case.reading.catalog.readable().flat_map(|c| &c.properties);
+    let rows = rows.filter(|row| row.nodeid.path() == file);
+    let globs = GlobIndex::new(rows.flat_map(|row| &row.fixtures).map(String::as_str));
+    let paths = case.touched.iter().map(Touched::path);
+    let mut read = paths.filter(|path| *path != file && !globs.matching(path, &mut 0).is_empty());
+    read.next()
+}
+
+/// `self-rewriting-test`. A test reads what the catalog says. Without the source, it may also read
+/// each golden beside it or below it, and each that has the test file's stem as a word of its path.
 fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
     let goldens: BTreeSet<&str> = case.of(Class::Golden).map(Touched::path).collect();
     let mut by_word: BTreeMap<&str, &str> = BTreeMap::new();
@@ -234,7 +245,8 @@ fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
             .range(below.as_str()..)
             .next()
             .filter(|g| g.starts_with(&below));
-        if let Some(golden) = beside.or_else(|| by_word.get(stem)) {
+        let golden = beside.or_else(|| by_word.get(stem)).copied();
+        if let Some(golden) = golden.or_else(|| catalogued(case, touched.path())) {
             let message = format!(
                 "the test changes together with {golden}, which it may read, so it does not vote"
             );

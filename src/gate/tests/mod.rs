@@ -1,5 +1,6 @@
 //! The gate on hand-made Snapshots: every row of both tables of protocol 5, and its properties.
 
+mod freezes;
 mod kinds;
 mod laws;
 mod reads;

@@ -273,12 +273,34 @@ fn fixture_rules() -> Vec<Row> {
             FIXTURE,
         ),
         row(
+            Rule::CatalogBroken,
+            quiet().on_both(
+                "test/contract/properties.json",
+                r#"{"version": 1, "properties": [{"property_id": "p", "nodeid": "a::b", "fixtures": ["gone"], "owner": "@o"}]}"#,
+            ),
+            Refuse,
+            "test/contract/properties.json",
+        ),
+        row(
+            Rule::FixtureNoteMissing,
+            quiet().change(FIXTURE, "[]"),
+            HumanReview,
+            FIXTURE,
+        ),
+        row(
             Rule::LockShrank,
             quiet().remove(FIXTURE).change(LOCK, &lock_of(&[])),
             Notice,
             FIXTURE,
         ),
     ]
+}
+
+/// A freeze with a digest of so many times a digit.
+fn bound(nodeid: &str, digit: &str) -> serde_json::Value {
+    let mut row = freeze(nodeid, &[]);
+    row["fixture_digest"] = format!("manifest-sha256:{}", digit.repeat(64)).into();
+    row
 }
 
 fn freeze_rules() -> Vec<Row> {
@@ -298,6 +320,24 @@ fn freeze_rules() -> Vec<Row> {
             sensitive().freezing(&[freeze(UNKNOWN, &[])]),
             Refuse,
             PARSE,
+        ),
+        row(
+            Rule::VoidFreeze,
+            Scene::production().freezing(&[bound(UNKNOWN, "0")]),
+            Notice,
+            FREEZES,
+        ),
+        row(
+            Rule::InvalidFreeze,
+            Scene::production().freezing(&[bound(UNKNOWN, "")]),
+            Notice,
+            FREEZES,
+        ),
+        row(
+            Rule::InvalidFreeze,
+            Scene::quiet().change(FREEZES, &freezes_of(&[bound(UNKNOWN, "")])),
+            Refuse,
+            FREEZES,
         ),
         row(
             Rule::DanglingFreeze,

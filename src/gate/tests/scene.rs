@@ -283,6 +283,64 @@ impl Scene {
         answers.sources
     }
 
+    fn entry_at(&self, files: &Files, path: &str) -> Option<FixtureEntry> {
+        let (kind, content) = files.get(path)?;
+        Some(FixtureEntry {
+            path: path.to_owned(),
+            kind: *kind,
+            id: id_of(content),
+            lfs: self.lfs,
+            opaque: (!kind.is_regular()).then(|| "it is a symlink".to_owned()),
+        })
+    }
+
+    /// What a gatherer does for fixture scopes and behavior notes.
+    fn scopes(
+        &self,
+        plan: &Plan,
+        listing: &[Listed<'_>],
+        write_set: &[Change],
+        fixtures: &[FixtureEntry],
+        digests: &BTreeMap<Sha, Fact<BlobDigest>>,
+    ) -> ScopeFacts {
+        let files: Vec<FixtureEntry> = plan
+            .scope_files(listing)
+            .into_iter()
+            .filter_map(|path| self.entry_at(&self.merged, path))
+            .collect();
+        let before = plan.scope_changes(write_set);
+        let before = before.into_iter();
+        let seed_form = |folder: &String| {
+            let files = fixtures.iter().chain(&files);
+            match crate::gate::facts::seed_files(folder, files, digests) {
+                Err(why) => Fact::Missing(why),
+                Ok(files) => {
+                    let files = files.into_iter().map(|file| {
+                        let below = &file.path[folder.len() + 1..];
+                        (below.as_bytes(), self.merged[&file.path].1.as_bytes())
+                    });
+                    Fact::Known(digest::seed_form(files))
+                }
+            }
+        };
+        let folders = plan.seed_folders().into_iter();
+        let seed_forms = folders.map(|folder| {
+            let form = seed_form(&folder);
+            (folder, form)
+        });
+        let notes = plan.notes_to_read(listing, write_set).into_iter();
+        let notes = notes.map(|path| (path, self.merged[path].1.as_bytes()));
+        ScopeFacts {
+            before: before
+                .filter_map(|change| self.entry_at(&self.base, &change.path))
+                .collect(),
+            seed_forms: seed_forms.collect(),
+            notes: plan.noted(write_set, fixtures, digests, notes),
+            notes_unread: None,
+            files: files.clone(),
+        }
+    }
+
     pub fn snapshot(&self) -> Snapshot {
         let contract = self.contract();
         let plan = Plan::new(&contract);
@@ -315,9 +373,8 @@ impl Scene {
                     .or_else(|| (!kind.is_regular()).then(|| "it is a symlink".to_owned())),
             })
             .collect();
-        let digests = self
-            .merged
-            .values()
+        let both = self.base.values().chain(self.merged.values());
+        let digests: BTreeMap<Sha, Fact<BlobDigest>> = both
             .map(|(_, content)| {
                 (
                     id_of(content),
@@ -325,6 +382,7 @@ impl Scene {
                 )
             })
             .collect();
+        let scopes = self.scopes(&plan, &listing, &write_set, &fixtures, &digests);
         let mut snapshot = Snapshot {
             schema: SNAPSHOT_SCHEMA.to_owned(),
             repository: "acme/parser".to_owned(),
@@ -351,6 +409,7 @@ impl Scene {
             digests,
             tree: Fact::Known(plan.tree_facts(&listing)),
             sources: Fact::Known(sources),
+            scopes,
             stats: Stats::default(),
             contract,
         };

@@ -44,6 +44,7 @@ fn decision(verdict: Verdict) -> Decision {
         }],
         findings: Vec::new(),
         coverage: Vec::new(),
+        fixtures: Vec::new(),
         freezes: Some(Vec::new()),
         stats: Stats::default(),
     }

@@ -78,7 +78,7 @@ fn sarif_is_valid_and_each_result_has_its_rule_and_its_place() {
     conflict.commit("Change the same line");
     conflict.switch("patch");
     for (repo, results) in [
-        (refused(), 8),
+        (refused(), 9),
         (with_patch(ENFORCE, &[]), 0),
         (not_opted_in, 0),
         (conflict, 3),

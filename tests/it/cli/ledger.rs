@@ -94,3 +94,108 @@ fn nothing_is_needed_where_nobody_has_opted_in() {
     let opted_in = validate(&opted_in(ENFORCE, &[]), &[]);
     assert_eq!(stderr(&opted_in), "");
 }
+
+const SEEDED: &str = "tests/seed_freeze.json";
+
+/// A repository whose ledger has a row in each state.
+fn with_rows() -> TestRepo {
+    let repo = opted_in(ENFORCE, &[ROUNDTRIP]);
+    let digest = stdout(&run(repo.path(), &["digest", "tests/fixtures"]));
+    let digest = digest
+        .split_whitespace()
+        .next()
+        .expect("a digest")
+        .to_owned();
+    let row = |digest: &str, expires: Option<&str>, reason: &str| {
+        serde_json::json!({"nodeid": ROUNDTRIP, "seed": 7, "fixture_digest": digest, "reason": reason,
+            "replay": format!("pytest {ROUNDTRIP} --hypothesis-seed=7"), "opened_at": "2026-01-01T00:00:00Z",
+            "expires_at": expires, "status": "open", "owner": "@acme/parse"})
+    };
+    let rows = [
+        row(&digest, None, "CLOCK"),
+        row(
+            &format!("manifest-sha256:{}", "0".repeat(64)),
+            None,
+            "CLOCK",
+        ),
+        row(&digest, Some("2026-02-01T00:00:00Z"), "CLOCK"),
+        row(&digest, None, "SHRINK"),
+    ];
+    let ledger = serde_json::json!({"schema": "seed-freeze-v1", "entries": rows});
+    repo.write(SEEDED, ledger.to_string());
+    repo.write(
+        "frozen_tests.txt",
+        "range_parser unstable_since=2026-08-29 frozen_runs=3 note=\"TLS\"\n",
+    );
+    repo.commit("Freeze");
+    repo
+}
+
+#[test]
+fn list_says_what_each_row_is_worth_and_export_prints_it_a_row_a_line() {
+    let repo = with_rows();
+    let output = run(repo.path(), &["ledger", "list", "--format", "json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let all: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(all["schema"], "frostline.freezes/1");
+    let rows = all["rows"].as_array().expect("rows");
+    let seeded: Vec<&serde_json::Value> =
+        rows.iter().filter(|row| row["source"] == SEEDED).collect();
+    let states: Vec<&str> = seeded
+        .iter()
+        .filter_map(|row| row["state"].as_str())
+        .collect();
+    assert_eq!(states, ["open", "void", "expired", "invalid"]);
+    assert_eq!(seeded[0]["recorded_digest"], seeded[0]["current_digest"]);
+    assert_ne!(seeded[1]["recorded_digest"], seeded[1]["current_digest"]);
+    assert!(seeded[3]["why"].as_str().expect("why").contains("SHRINK"));
+    assert!(
+        seeded
+            .iter()
+            .all(|row| row["owner"] == "@acme/parse" && row["age_days"].as_i64() > Some(300))
+    );
+    let named = rows
+        .iter()
+        .find(|row| row["nodeid"] == "range_parser")
+        .expect("a frozen test");
+    assert_eq!(
+        (&named["state"], &named["reason"]),
+        (&"unbound".into(), &"TLS".into())
+    );
+
+    let output = run(repo.path(), &["ledger", "export"]);
+    let lines: Vec<serde_json::Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a JSON object"))
+        .collect();
+    assert_eq!(lines.len(), rows.len());
+    assert!(lines.iter().all(|line| line["commit"] == all["commit"]));
+
+    let text = stdout(&run(repo.path(), &["ledger", "list"]));
+    assert!(text.contains("void     tests/properties/"), "{text}");
+    assert!(
+        text.ends_with("6 rows, 3 of them without effect on the vote\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn list_does_not_pass_over_a_file_that_it_cannot_read() {
+    let repo = with_rows();
+    repo.write(SEEDED, "{}");
+    repo.commit("Break the ledger");
+    for args in [&["ledger", "list"][..], &["ledger", "export"]] {
+        let output = run(repo.path(), args);
+        assert_eq!(code(&output), 2);
+        assert!(
+            stderr(&output).contains("the key `schema` is missing"),
+            "{}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "");
+    }
+    assert_eq!(
+        code(&run(repo.path(), &["ledger", "list", "--rev", "HEAD~1"])),
+        0
+    );
+}

@@ -273,7 +273,7 @@ fn a_list_of_frozen_tests_is_read_line_by_line() {
         .map(|row| {
             (
                 row.line,
-                row.name.as_str(),
+                row.nodeid.as_str(),
                 row.frozen_runs,
                 row.note.as_str(),
                 row.states_cause(),
@@ -331,7 +331,7 @@ fn a_list_of_frozen_tests_is_read_line_by_line() {
         ),
         (
             "\"a\\n\" unstable_since=2026-02-03 frozen_runs=1 note=\"\"",
-            "a node id or a test's name",
+            "a node id, or a test's name",
         ),
         (
             "a\u{1} unstable_since=2026-02-03 frozen_runs=1 note=\"\"",

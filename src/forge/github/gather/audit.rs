@@ -116,6 +116,7 @@ impl Gatherer<'_> {
             digests: held.digests,
             tree: held.tree,
             sources: held.sources,
+            scopes: held.scopes,
             reviews: None,
             proposed_by: None,
             foreign_checks: None,

@@ -13,6 +13,7 @@ mod group;
 mod history;
 mod listing;
 mod objects;
+mod scopes;
 mod sources;
 mod survey;
 mod walk;
@@ -25,8 +26,8 @@ use chrono::{DateTime, Utc};
 use crate::forge::ForgeError;
 use crate::gate::facts;
 use crate::model::{
-    BlobDigest, Change, ContractFile, Fact, FixtureEntry, Layer, SNAPSHOT_SCHEMA, Sha, Snapshot,
-    Sources, Stats, Subject, TreeFacts,
+    BlobDigest, Change, ContractFile, Fact, FixtureEntry, Layer, SNAPSHOT_SCHEMA, ScopeFacts, Sha,
+    Snapshot, Sources, Stats, Subject, TreeFacts,
 };
 use crate::store::{Store, StoreError};
 
@@ -139,6 +140,7 @@ impl Gatherer<'_> {
             digests: held.digests,
             tree: held.tree,
             sources: held.sources,
+            scopes: held.scopes,
             stats: held.stats,
         })
     }
@@ -157,6 +159,7 @@ impl Gatherer<'_> {
                 digests: BTreeMap::new(),
                 tree: not_known(merged),
                 sources: not_known(merged),
+                scopes: ScopeFacts::default(),
                 stats: Stats::default(),
             });
         };
@@ -177,12 +180,25 @@ impl Gatherer<'_> {
                 Fact::Known(self.sources(listing, &listed, changes, plan).await?)
             }
             Fact::Known(_) => Fact::Known(Sources::default()),
-            other => not_known(other),
+            ref other => not_known(other),
         };
         let fixtures = objects::fixtures(listing, &items, &objects);
+        let mut digests = objects::digests(&fixtures, &objects);
+        let scopes = match (&fixtures, &*write_set) {
+            (Fact::Known(fixtures), Fact::Known(changes)) if judged => {
+                let merged = scopes::Merged {
+                    listing,
+                    listed: &listed,
+                    fixtures,
+                };
+                self.scopes(merged, plan, changes, &mut digests).await?
+            }
+            _ => ScopeFacts::default(),
+        };
         Ok(Held {
-            digests: objects::digests(&fixtures, &objects),
+            digests,
             fixtures,
+            scopes,
             tree: Fact::Known(plan.tree_facts(&listed)),
             sources,
             stats: objects.stats(&items),
@@ -307,6 +323,7 @@ struct Held {
     digests: BTreeMap<Sha, Fact<BlobDigest>>,
     tree: Fact<TreeFacts>,
     sources: Fact<Sources>,
+    scopes: ScopeFacts,
     stats: Stats,
 }
 

@@ -74,6 +74,11 @@ impl Objects {
             .is_none_or(|facts| facts.shebang)
     }
 
+    /// What was fetched whole.
+    pub fn content(&self, id: &Sha) -> Option<&BlobFact> {
+        self.bytes.get(id)
+    }
+
     /// The fact about what stands at a place.
     pub fn blob(&self, place: Place<'_>) -> BlobFact {
         if let Some(fact) = place.irregular() {
