@@ -80,5 +80,11 @@ pub fn read(line: &str, place: usize) -> Result<Command, Mistake> {
             suggestion(name, &names)
         )));
     };
-    (row.build)(arguments).ok_or_else(|| Mistake(format!("write `{}`", row.usage())))
+    (row.build)(arguments).map_err(|why| {
+        let usage = format!("write `{}`", row.usage());
+        Mistake(match why.is_empty() {
+            true => usage,
+            false => format!("{why}; {usage}"),
+        })
+    })
 }

@@ -3,6 +3,7 @@
 //! Invariants: a command's name, arguments, rights and help stand in one table ([`COMMANDS`]); only
 //! [`authorize`] makes an [`Authorized`], and only an [`Authorized`] is carried out.
 
+mod arguments;
 mod grammar;
 mod rights;
 mod table;
@@ -14,6 +15,8 @@ pub use grammar::{MOST_LINES, Mistake, find, read};
 pub use rights::{Actor, Authorized, Denied, Ties, authorize};
 pub use table::{Barred, Button, COMMANDS, LOCK_BUTTON, RECHECK_BUTTON, Row, Who, of_button};
 
+use crate::model::NodeId;
+
 /// A command with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -23,6 +26,16 @@ pub enum Command {
     Explain(String),
     Recheck,
     Lock,
+    /// A rule of the map: these properties guard the path.
+    Map {
+        path: String,
+        properties: Vec<NodeId>,
+    },
+    /// A behavior note.
+    Note {
+        fixture: String,
+        text: String,
+    },
     /// With a reason.
     Accept(Option<String>),
     /// With a reason.

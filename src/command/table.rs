@@ -1,6 +1,7 @@
 //! The one table of commands: the grammar, the rights, the help text and the documentation read it. PURE.
 
 use super::Command;
+use super::arguments::{self, Wrong};
 
 /// Who may give a command. Ordered: a later one is fewer people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +48,8 @@ pub struct Row {
     pub bound: bool,
     /// One sentence without a full stop.
     pub help: &'static str,
-    /// The command with the rest of its line, trimmed; `None` when that is no argument of it.
-    pub(super) build: fn(&str) -> Option<Command>,
+    /// The command with the rest of its line, trimmed; or why that is no argument of it.
+    pub(super) build: fn(&str) -> Result<Command, Wrong>,
 }
 
 impl Row {
@@ -59,8 +60,11 @@ impl Row {
     }
 }
 
-fn alone(arguments: &str, command: Command) -> Option<Command> {
-    arguments.is_empty().then_some(command)
+fn alone(arguments: &str, command: Command) -> Result<Command, Wrong> {
+    match arguments.is_empty() {
+        true => Ok(command),
+        false => Err(Wrong::new()),
+    }
 }
 
 pub static HELP: Row = Row {
@@ -90,7 +94,10 @@ pub static EXPLAIN: Row = Row {
     barred: Barred::Nobody,
     bound: false,
     help: "says what the decision rests on for a changed path, or for a property or freeze",
-    build: |rest| (!rest.is_empty()).then(|| Command::Explain(unquoted(rest).to_owned())),
+    build: |rest| match rest.is_empty() {
+        true => Err(Wrong::new()),
+        false => Ok(Command::Explain(unquoted(rest).to_owned())),
+    },
 };
 
 pub static RECHECK: Row = Row {
@@ -110,7 +117,7 @@ pub static ACCEPT: Row = Row {
     barred: Barred::OwnPatch,
     bound: true,
     help: "accepts what needs human review, as it is shown; not for who brings the patch",
-    build: |rest| Some(Command::Accept(reason(rest))),
+    build: |rest| Ok(Command::Accept(reason(rest))),
 };
 
 pub static HUMAN: Row = Row {
@@ -120,7 +127,7 @@ pub static HUMAN: Row = Row {
     barred: Barred::Nobody,
     bound: true,
     help: "lifts the evidence that this pull request is an agent's, until there is new evidence",
-    build: |rest| Some(Command::Human(reason(rest))),
+    build: |rest| Ok(Command::Human(reason(rest))),
 };
 
 pub static LOCK: Row = Row {
@@ -134,12 +141,42 @@ pub static LOCK: Row = Row {
     build: |rest| alone(rest, Command::Lock),
 };
 
+pub static MAP: Row = Row {
+    name: "map",
+    arguments: "PATH NODEID…",
+    who: Who::Writer,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request that has these properties guard the path, which need not exist yet; not for \
+           who brings a patch that concerns them",
+    build: |rest| {
+        let (path, properties) = arguments::path_and_nodes(rest)?;
+        Ok(Command::Map { path, properties })
+    },
+};
+
+pub static NOTE: Row = Row {
+    name: "note",
+    arguments: "FIXTURE \"TEXT\"",
+    who: Who::Writer,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request with a behavior note for a fixture as this pull request has it; not for who \
+           brings a patch that changes it",
+    build: |rest| {
+        let (fixture, text) = arguments::path_and_text(rest)?;
+        Ok(Command::Note { fixture, text })
+    },
+};
+
 fn reason(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// Every command, in the order in which help lists them.
-pub static COMMANDS: [&Row; 7] = [&HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN, &LOCK];
+pub static COMMANDS: [&Row; 9] = [
+    &HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN, &LOCK, &MAP, &NOTE,
+];
 
 impl Command {
     /// What the table says of it.
@@ -152,6 +189,8 @@ impl Command {
             Self::Accept(_) => &ACCEPT,
             Self::Human(_) => &HUMAN,
             Self::Lock => &LOCK,
+            Self::Map { .. } => &MAP,
+            Self::Note { .. } => &NOTE,
         }
     }
 }

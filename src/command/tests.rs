@@ -1,5 +1,5 @@
-use super::{Actor, Barred, COMMANDS, Command, MOST_LINES, Ties, Who, authorize, find, read};
-use crate::model::{Fact, Permission, PrNumber, Tie};
+use super::{Actor, Barred, COMMANDS, Command, MOST_LINES, Row, Ties, Who, authorize, find, read};
+use crate::model::{Fact, NodeId, Permission, PrNumber, Tie};
 
 fn all(body: &str) -> Vec<String> {
     find(body)
@@ -89,10 +89,59 @@ fn a_mistake_says_what_was_meant() {
     assert!(told(&long).contains("at most 1000 characters"));
 }
 
+/// A row's usage with arguments that could be.
+fn usage(row: &Row) -> String {
+    row.usage()
+        .replace("PATH|NODEID", "src/a.rs")
+        .replace("NODEID…", "tests/test_a.py::test_a")
+        .replace("FIXTURE", "tests/fixtures/a.json")
+        .replace("PATH", "src/a.rs")
+}
+
+#[test]
+fn arguments_are_words_and_what_is_between_marks_is_one() {
+    let line =
+        "/frostline map `src/my file.py` \"tests/test_a.py::test[a b]\" tests/test_b.py::test_b";
+    let Ok(Command::Map { path, properties }) = read(line, 0) else {
+        panic!("a command");
+    };
+    assert_eq!(path, "src/my file.py");
+    let ids: Vec<&str> = properties.iter().map(NodeId::as_str).collect();
+    assert_eq!(
+        ids,
+        ["tests/test_a.py::test[a b]", "tests/test_b.py::test_b"]
+    );
+    for (line, why) in [
+        ("map src/a.py", "write `/frostline map PATH NODEID…`"),
+        (
+            "map ../a.py tests/test_a.py::test_a",
+            "component `.` or `..`",
+        ),
+        ("map src/a.py /etc/x::y", "a canonical repository path"),
+        ("map `src/a.py tests/test_a.py::test_a", "is not closed"),
+        (
+            "map `src/a.py`x tests/test_a.py::test_a",
+            "a space is missing",
+        ),
+        (
+            "note tests/fixtures/a.json",
+            "write `/frostline note FIXTURE \"TEXT\"`",
+        ),
+        (
+            "note tests/fixtures/a.json two words",
+            "between double quotes",
+        ),
+        ("note tests/fixtures/a.json \" \"", "write `/frostline note"),
+    ] {
+        let mistake = read(&format!("/frostline {line}"), 0).expect_err(line);
+        assert!(mistake.to_string().contains(why), "{line}: {mistake}");
+    }
+}
+
 #[test]
 fn every_row_builds_the_command_that_it_describes() {
     for row in COMMANDS {
-        let line = row.usage().replace("PATH|NODEID", "src/a.rs");
+        let line = usage(row);
         let command = read(&line, 0).expect(row.name);
         assert_eq!(command.row().name, row.name);
     }
@@ -116,7 +165,7 @@ fn actor(permission: Fact<Permission>) -> Actor {
 #[test]
 fn a_command_is_for_those_whom_the_table_names() {
     for row in COMMANDS {
-        let line = row.usage().replace("PATH|NODEID", "src/a.rs");
+        let line = usage(row);
         let may = |actor: &Actor| authorize(read(&line, 0).expect(row.name), actor).is_ok();
         let least = match row.who {
             Who::Anyone => Permission::None,
@@ -197,7 +246,7 @@ fn a_contract_command_is_never_for_whom_it_concerns_or_for_an_agent() {
                 author_may_accept: true,
                 ..actor.ties.clone()
             };
-            let line = row.usage();
+            let line = usage(row);
             let command = read(&line, 0).expect(row.name);
             authorize(command, &Actor { ties, ..actor })
                 .map(|_| ())

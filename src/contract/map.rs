@@ -1,9 +1,12 @@
 //! `hunk-map.json`: which properties must be live when a path changes (protocol 3.4). PURE.
 
+use serde_json::Value;
+
 use super::ContractError;
 use super::document::{Fault, Node};
 use super::json;
 use super::reader::{self, Object};
+use super::rows::{self, Edit, Row};
 use crate::model::NodeId;
 
 /// A rule of the map.
@@ -30,6 +33,34 @@ pub struct HunkMap {
 /// The first thing that is not as protocol 3.4 has it.
 pub fn parse(path: &str, bytes: &[u8]) -> Result<HunkMap, ContractError> {
     read(bytes).map_err(|fault| fault.in_file(path))
+}
+
+/// The map with one rule added, changed or removed; every other byte stays as it is. `existing` is the map
+/// that is there already, if any.
+///
+/// # Errors
+/// When `existing` is no map.
+pub fn edit(
+    path: &str,
+    existing: Option<&[u8]>,
+    edit: &Edit<MapRule>,
+) -> Result<Vec<u8>, ContractError> {
+    existing.map(|bytes| parse(path, bytes)).transpose()?;
+    Ok(rows::edit(existing, FRESH, "rules", edit))
+}
+
+const FRESH: &str = "{\n  \"version\": 1,\n  \"rules\": []\n}\n";
+
+impl Row for MapRule {
+    fn members(&self) -> Vec<(&'static str, Value)> {
+        let properties: Vec<&str> = self.live_properties.iter().map(NodeId::as_str).collect();
+        let mut members = vec![
+            ("path_prefix", self.path_prefix.as_str().into()),
+            ("live_properties", properties.into()),
+        ];
+        members.extend(self.min_live.map(|min| ("min_live", min.into())));
+        members
+    }
 }
 
 fn read(bytes: &[u8]) -> Result<HunkMap, Fault> {

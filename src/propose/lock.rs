@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Content, DigestChange, Proposal, ProposedFile, Unproposed, base_text};
-use crate::config::repo::RepoConfig;
+use super::{Content, DigestChange, Proposal, ProposedFile, Unproposed, base_text, digest_of};
 use crate::contract::lock::{self, Lock};
-use crate::model::{Change, EntryKind, FileDigest, FixtureEntry, Layer, PrNumber, Snapshot};
+use crate::model::{Change, EntryKind, FileDigest, Layer, PrNumber, Snapshot};
 
 /// Proposes the lock for the fixtures that the merged tree of pull request `pull` has.
 ///
@@ -13,10 +12,6 @@ use crate::model::{Change, EntryKind, FileDigest, FixtureEntry, Layer, PrNumber,
 /// The sentence that says why nothing can be proposed: no lock, a fixture that cannot be pinned, nothing to
 /// change.
 pub fn lock(snapshot: &Snapshot, pull: PrNumber) -> Result<Proposal, Unproposed> {
-    let config = snapshot.contract.get(&Layer::Config);
-    if config.is_some_and(|file| RepoConfig::of(&file.base).is_off(Layer::Lock)) {
-        return Err(Unproposed::new("the configuration switches the lock off"));
-    }
     let (path, text) = base_text(snapshot, Layer::Lock)?;
     let Some(text) = text else {
         return Err(Unproposed(format!(
@@ -26,22 +21,13 @@ pub fn lock(snapshot: &Snapshot, pull: PrNumber) -> Result<Proposal, Unproposed>
     let old = lock::parse(path, text.as_bytes())?;
     let pinned = pinned(snapshot, &old)?;
     let bytes = lock::write(Some(text.as_bytes()), &old.roots, &pinned);
-    let new = String::from_utf8(bytes).map_err(|_| {
-        Unproposed::new("a fixture's path is not UTF-8, so that no lock can pin it")
-    })?;
-    if new == text {
+    if bytes == text.as_bytes() {
         return Err(Unproposed(format!(
             "{path} holds the digests of this pull request's fixtures already"
         )));
     }
     let mut files = fixtures(snapshot, &old)?;
-    files.push(ProposedFile {
-        path: path.to_owned(),
-        content: Content::Text {
-            old: Some(text.to_owned()),
-            new,
-        },
-    });
+    files.push(ProposedFile::text(path, Some(text), bytes)?);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Proposal {
         subject: format!("lock/pull-{pull}"),
@@ -70,23 +56,8 @@ fn pinned(snapshot: &Snapshot, lock: &Lock) -> Result<BTreeMap<String, FileDiges
         .iter()
         .filter(|entry| is_below(&entry.path, &lock.roots));
     entries
-        .map(|entry| Ok((entry.path.clone(), digest(snapshot, entry)?)))
+        .map(|entry| Ok((entry.path.clone(), digest_of(snapshot, entry)?)))
         .collect()
-}
-
-fn digest(snapshot: &Snapshot, entry: &FixtureEntry) -> Result<FileDigest, Unproposed> {
-    let path = &entry.path;
-    if let Some(why) = &entry.opaque {
-        return Err(Unproposed(format!("{path} cannot be pinned: {why}")));
-    }
-    match snapshot
-        .digests
-        .get(&entry.id)
-        .and_then(|fact| fact.known())
-    {
-        Some(digest) => Ok(digest.of_file(entry.lfs).clone()),
-        None => Err(Unproposed(format!("the bytes of {path} could not be read"))),
-    }
 }
 
 /// Fixtures that the pull request changes, as its merged tree has them.

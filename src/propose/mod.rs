@@ -5,14 +5,21 @@
 //! anybody's patch goes with it.
 
 mod lock;
+mod map;
+mod note;
 
 #[cfg(test)]
 mod tests;
 
 pub use lock::lock;
+pub use map::map;
+pub use note::note;
 
+use sha2::{Digest as _, Sha256};
+
+use crate::config::repo::RepoConfig;
 use crate::contract::ContractError;
-use crate::model::{BlobFact, EntryKind, FileDigest, Layer, Sha, Snapshot};
+use crate::model::{BlobFact, EntryKind, Fact, FileDigest, FixtureEntry, Layer, Sha, Snapshot};
 
 /// One commit that a person may ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +39,20 @@ pub struct Proposal {
 pub struct ProposedFile {
     pub path: String,
     pub content: Content,
+}
+
+impl ProposedFile {
+    fn text(path: &str, old: Option<&str>, new: Vec<u8>) -> Result<Self, Unproposed> {
+        let new =
+            String::from_utf8(new).map_err(|_| Unproposed(format!("{path} would not be UTF-8")))?;
+        Ok(Self {
+            path: path.to_owned(),
+            content: Content::Text {
+                old: old.map(str::to_owned),
+                new,
+            },
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +94,46 @@ impl From<ContractError> for Unproposed {
     }
 }
 
+/// The digest that pins a fixture.
+fn digest_of(snapshot: &Snapshot, entry: &FixtureEntry) -> Result<FileDigest, Unproposed> {
+    let path = &entry.path;
+    if let Some(why) = &entry.opaque {
+        return Err(Unproposed(format!("{path} cannot be pinned: {why}")));
+    }
+    match snapshot.digests.get(&entry.id).and_then(Fact::known) {
+        Some(digest) => Ok(digest.of_file(entry.lfs).clone()),
+        None => Err(Unproposed(format!("the bytes of {path} could not be read"))),
+    }
+}
+
+/// A part of a branch's or a file's name that stands for `text` alone: its letters and digits, and some of
+/// its hash, since different texts may share those.
+fn tag(text: &str) -> String {
+    let mut tag = String::new();
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => tag.push(c.to_ascii_lowercase()),
+            _ if tag.ends_with('-') => {}
+            _ => tag.push('-'),
+        }
+    }
+    let hash = hex::encode(Sha256::digest(text.as_bytes()));
+    let tag: String = tag.trim_matches('-').chars().take(60).collect();
+    format!("{}-{}", tag.trim_end_matches('-'), &hash[..8])
+}
+
 /// Path and text of a contract file at the base tip; no text where there is no file.
 fn base_text(snapshot: &Snapshot, layer: Layer) -> Result<(&str, Option<&str>), Unproposed> {
     let title = layer.title();
     let Some(file) = snapshot.contract.get(&layer) else {
         return Err(Unproposed(format!("this repository has no {title}")));
     };
+    let config = snapshot.contract.get(&Layer::Config);
+    if config.is_some_and(|file| RepoConfig::of(&file.base).is_off(layer)) {
+        return Err(Unproposed(format!(
+            "the configuration switches the {title} off"
+        )));
+    }
     let path = file.path.as_str();
     match &file.base {
         BlobFact::Absent => Ok((path, None)),

@@ -1,8 +1,9 @@
 //! What each command proposes, on hand-made Snapshots.
 
-use super::{Content, Proposal, Unproposed, lock};
+use super::{Content, Proposal, Unproposed, lock, map, note};
+use crate::contract;
 use crate::digest;
-use crate::gate::tests::scene::{CONFIG, FIXTURE, LOCK, PARSE, Scene, lock_of};
+use crate::gate::tests::scene::{CONFIG, FIXTURE, LOCK, MAP, PARSE, ROUNDTRIP, Scene, lock_of};
 use crate::model::{EntryKind, Fact, PrNumber, Verdict};
 
 const ADDED: &str = "tests/fixtures/new.json";
@@ -89,7 +90,10 @@ fn what_cannot_be_pinned_is_told_and_nothing_is_proposed() {
     let none = Scene::production().remove_on_both(LOCK);
     assert!(why_not(&none).contains("frostline lock write"));
     let off = Scene::production().config("version: 1\ncontract: {lock: off}\n");
-    assert!(why_not(&off).contains("switches the lock off"), "{CONFIG}");
+    assert!(
+        why_not(&off).contains("switches the fixture lock off"),
+        "{CONFIG}"
+    );
     let broken = Scene::production().on_both(LOCK, "{");
     assert!(why_not(&broken).contains("has to be mended first"));
     let link = Scene::quiet().put(ADDED, EntryKind::Symlink, "x");
@@ -106,4 +110,60 @@ fn what_cannot_be_pinned_is_told_and_nothing_is_proposed() {
         .change(FIXTURE, "[]")
         .change(".gitattributes", "*.json eol=crlf\n");
     assert!(why_not(&attributes).contains(".gitattributes"));
+}
+
+#[test]
+fn a_path_gets_a_rule_of_its_own_or_joins_the_one_it_has() {
+    let id = |text: &str| text.parse().expect("a node id");
+    let snapshot = Scene::production().snapshot();
+    let added = map(&snapshot, "src/mypkg/new.py", &[id(ROUNDTRIP)]).expect("a proposal");
+    let old = text_of_base(&snapshot);
+    let new = contract::map::parse(MAP, text_of(&added, MAP).as_bytes()).expect("a map");
+    assert_eq!(new.rules.len(), old.rules.len() + 1);
+    assert_eq!(new.rules[0], old.rules[0]);
+    assert_eq!(new.rules[1].path_prefix, "src/mypkg/new.py");
+
+    let other = "tests/properties/test_more.py::test_more";
+    let joined = map(&snapshot, PARSE, &[id(other), id(ROUNDTRIP)]).expect("a proposal");
+    let new = contract::map::parse(MAP, text_of(&joined, MAP).as_bytes()).expect("a map");
+    assert_eq!(new.rules.len(), old.rules.len());
+    let listed = new.rules[0].live_properties.iter();
+    assert_eq!(listed.filter(|id| id.as_str() == ROUNDTRIP).count(), 1);
+    assert!(text_of(&joined, MAP).contains(other));
+
+    let nothing = map(&snapshot, PARSE, &[id(ROUNDTRIP)]).expect_err("listed already");
+    assert!(nothing.to_string().contains("already"), "{nothing}");
+    let broken = Scene::production().on_both(MAP, "{").snapshot();
+    let broken = map(&broken, PARSE, &[id(ROUNDTRIP)]).expect_err("a broken map");
+    assert!(broken.to_string().contains("mended first"), "{broken}");
+}
+
+fn text_of_base(snapshot: &crate::model::Snapshot) -> contract::map::HunkMap {
+    let file = &snapshot.contract[&crate::model::Layer::Map];
+    let crate::model::BlobFact::Content { bytes, .. } = &file.base else {
+        panic!("a map");
+    };
+    contract::map::parse(MAP, &bytes.0).expect("a map")
+}
+
+#[test]
+fn a_note_names_the_fixture_and_its_digest() {
+    let snapshot = Scene::quiet().change(FIXTURE, "[]").snapshot();
+    let noted = note(&snapshot, FIXTURE, "Ranges are closed now.").expect("a proposal");
+    let [file] = noted.files.as_slice() else {
+        panic!("one file: {noted:?}");
+    };
+    assert!(
+        file.path
+            .starts_with("docs/behavior/tests-fixtures-ok-json-"),
+        "{}",
+        file.path
+    );
+    let text = text_of(&noted, &file.path);
+    let digest = digest::blob(b"[]").sha256.to_string();
+    for part in [FIXTURE, &digest, "Ranges are closed now."] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let none = note(&snapshot, "src/parse.py", "x").expect_err("no fixture");
+    assert!(none.to_string().contains("is no fixture"), "{none}");
 }

@@ -12,6 +12,7 @@ use crate::render::{headline, told};
 use crate::store::{Acceptance, Ask, AskResult, AskedOn, RunKey};
 
 use super::commands::{Commands, waiting};
+use super::concern::Subject;
 use super::reviews::one;
 use super::stop::Stop;
 
@@ -45,16 +46,28 @@ fn proposal(
 ) -> Option<Result<Proposal, Unproposed>> {
     match command {
         Command::Lock => Some(propose::lock(judged.snapshot, pull)),
+        Command::Map { path, properties } => Some(propose::map(judged.snapshot, path, properties)),
+        Command::Note { fixture, text } => Some(propose::note(judged.snapshot, fixture, text)),
         _ => None,
     }
 }
 
-/// Paths that the command is about.
-fn subject(command: &Command, judged: &Judged<'_>, pull: PrNumber) -> Vec<String> {
-    match proposal(command, judged, pull) {
-        Some(Ok(proposal)) => proposal.digests.into_iter().map(|row| row.path).collect(),
-        _ => Vec::new(),
+/// What the command is about.
+fn subject(command: &Command, judged: &Judged<'_>, pull: PrNumber) -> Subject {
+    let mut subject = Subject::default();
+    match command {
+        Command::Map { path, properties } => {
+            subject.prefixes.push(path.clone());
+            subject.nodes.clone_from(properties);
+        }
+        Command::Note { fixture, .. } => subject.paths.push(fixture.clone()),
+        _ => {
+            let proposal = proposal(command, judged, pull).and_then(Result::ok);
+            let digests = proposal.into_iter().flat_map(|proposal| proposal.digests);
+            subject.paths.extend(digests.map(|row| row.path));
+        }
     }
+    subject
 }
 
 impl Commands<'_> {
@@ -133,9 +146,8 @@ impl Commands<'_> {
         }
         let mut actor = actor.clone();
         if command.row().barred == Barred::Concerned {
-            let paths = subject(&command, judged, self.number);
-            let paths = paths.iter().map(String::as_str).collect();
-            actor.ties.concerned = self.concerned(ask, &paths, judged).await?;
+            let subject = subject(&command, judged, self.number);
+            actor.ties.concerned = self.concerned(ask, &subject, judged).await?;
         }
         let command = match command::authorize(command, &actor) {
             Ok(command) => command,

@@ -311,8 +311,10 @@ fn carried_out(
         Command::Recheck if pull.state != "open" => (AskResult::Refused, render::told(CLOSED)),
         // The job that carries this out goes on to evaluate.
         Command::Recheck => (AskResult::Done, String::new()),
-        Command::Accept(_) | Command::Human(_) | Command::Lock => {
-            (AskResult::Refused, render::told(NOT_NOW))
-        }
+        Command::Accept(_)
+        | Command::Human(_)
+        | Command::Lock
+        | Command::Map { .. }
+        | Command::Note { .. } => (AskResult::Refused, render::told(NOT_NOW)),
     }
 }

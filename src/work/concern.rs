@@ -1,22 +1,58 @@
 //! Does what a command is about concern a patch that its sender brings? Who opened or pushed to an open pull
 //! request is not the one who changes the contract that judges it (interfaces section 7).
 
-use std::collections::BTreeSet;
-
-use crate::model::{Decision, Fact, PrNumber};
+use crate::model::{Decision, Fact, NodeId, PrNumber};
 use crate::store::Ask;
 
 use super::bound::Judged;
 use super::commands::Commands;
 use super::stop::Stop;
 
+/// What a command is about.
+#[derive(Debug, Default)]
+pub(super) struct Subject {
+    /// Beginnings of paths.
+    pub prefixes: Vec<String>,
+    pub paths: Vec<String>,
+    pub nodes: Vec<NodeId>,
+}
+
+impl Subject {
+    /// Whether the write-set holds one of the paths, the file of one of the nodes, or a path that a node guards; or
+    /// whether something was found of a node.
+    fn concerns(&self, decision: &Decision) -> bool {
+        let is_node = |id: &str| {
+            self.nodes
+                .iter()
+                .any(|node| id == node.as_str() || id == node.function())
+        };
+        let writes = decision.write_set.iter().any(|change| {
+            let path = change.path.as_str();
+            self.paths.iter().any(|own| own == path)
+                || self
+                    .prefixes
+                    .iter()
+                    .any(|own| path.starts_with(own.as_str()))
+                || self.nodes.iter().any(|node| node.path() == path)
+        });
+        let guards = decision
+            .coverage
+            .iter()
+            .flat_map(|row| &row.properties)
+            .any(|property| is_node(&property.nodeid));
+        let found = decision.findings.iter();
+        let found = found.filter_map(|finding| finding.nodeid.as_deref());
+        writes || guards || found.into_iter().any(is_node)
+    }
+}
+
 impl Commands<'_> {
-    /// An open pull request of the sender's whose write-set holds one of `paths`. One that was not judged
-    /// yet could be about anything, and counts.
+    /// An open pull request of the sender's that concerns `subject`. One that was not judged yet could be about
+    /// anything, and counts.
     pub(super) async fn concerned(
         &self,
         ask: &Ask,
-        paths: &BTreeSet<&str>,
+        subject: &Subject,
         judged: &Judged<'_>,
     ) -> Result<Fact<Option<PrNumber>>, Stop> {
         let pushed = self.store.pushes(judged.key).await?;
@@ -25,22 +61,17 @@ impl Commands<'_> {
             || pushed
                 .iter()
                 .any(|(pushed, _)| pushed.account == ask.actor_id);
-        if is_theirs && is_about(judged.decision, paths) {
+        if is_theirs && subject.concerns(judged.decision) {
             return Ok(Fact::Known(Some(self.number)));
         }
         let person = (ask.actor.as_str(), ask.actor_id);
         for (number, decision) in self.store.brought_by(self.client.repo(), person).await? {
             let decision = decision.and_then(|json| serde_json::from_str::<Decision>(&json).ok());
-            let concerns = decision.is_none_or(|decision| is_about(&decision, paths));
+            let concerns = decision.is_none_or(|decision| subject.concerns(&decision));
             if number != self.number && concerns {
                 return Ok(Fact::Known(Some(number)));
             }
         }
         Ok(Fact::Known(None))
     }
-}
-
-fn is_about(decision: &Decision, paths: &BTreeSet<&str>) -> bool {
-    let mut written = decision.write_set.iter();
-    written.any(|change| paths.contains(change.path.as_str()))
 }

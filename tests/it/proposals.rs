@@ -257,6 +257,43 @@ async fn it_is_for_writers_whom_the_patch_does_not_concern() {
 }
 
 #[tokio::test]
+async fn a_map_rule_and_a_note_are_proposed_and_not_by_whom_they_concern() {
+    let (app, number) = desk().await;
+    let map = "/frostline map src/new.py tests/properties/test_parse.py::test_roundtrip";
+    let (result, reply) = say(&app, number, WRITER, map).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    let own = app.forge.pull(REPO, number + 1).unwrap();
+    let file = "test/contract/hunk-map.json";
+    let text = app.forge.file(REPO, &own.head_branch, file).unwrap();
+    assert!(
+        String::from_utf8(text.unwrap())
+            .unwrap()
+            .contains("src/new.py")
+    );
+    let run = judged(&app, number + 1).await;
+    assert_eq!(run.conclusion.as_deref(), Some("action_required"));
+
+    let note = format!("/frostline note {FIXTURE} \"Counts from @two now.\"");
+    let (result, reply) = say(&app, number, WRITER, &note).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    // A note alone passes; what this App was asked for still needs a second person.
+    let run = judged(&app, number + 2).await;
+    assert_eq!(run.conclusion.as_deref(), Some("action_required"));
+
+    // Whoever has a patch below a path does not say what guards it.
+    app.forge
+        .push(REPO, "theirs", [("src/more/x.py", "x = 1\n")], OTHER)
+        .unwrap();
+    app.open_pull(REPO, NewPull::new("theirs", OTHER, "More"))
+        .await;
+    app.drain().await;
+    let map = "/frostline map src/more/ tests/properties/test_parse.py::test_roundtrip";
+    let (result, _) = say(&app, number, OTHER, map).await;
+    assert_eq!(result, AskResult::Refused);
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn without_the_permission_the_answer_holds_a_patch_that_applies() {
     let (app, number) = desk().await;
     app.forge
