@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use crate::forge::ForgeError;
 use crate::forge::github::{CheckRunRequest, CheckStatus, Client};
 use crate::render::{self, Annotation, CheckOutput};
-use crate::store::{RunKey, Store, StoreError};
+use crate::store::{EndedEvaluation, RunKey, Store, StoreError};
 
 use super::plan::{Action, Conclusion, PostedComment, Published, Run, text_digest};
 
@@ -55,6 +55,7 @@ pub struct Publisher<'a> {
     details: Option<String>,
     open: Option<OpenRun>,
     published: Published,
+    has_ended: bool,
     /// When the run that this publisher wrote last ended, by the forge's clock.
     ended_at: Option<DateTime<Utc>>,
 }
@@ -73,6 +74,7 @@ impl<'a> Publisher<'a> {
             details: None,
             open: None,
             ended_at: None,
+            has_ended: false,
             published: Published {
                 run: Run::None,
                 comment: comment.map(|comment| PostedComment {
@@ -97,6 +99,11 @@ impl<'a> Publisher<'a> {
     /// What is on the forge, as far as this publisher knows.
     pub fn published(&self) -> &Published {
         &self.published
+    }
+
+    /// A run of this head and name has ended before, whether or not it counts still.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     async fn find_open(&mut self) -> Result<(), PublishError> {
@@ -128,7 +135,11 @@ impl<'a> Publisher<'a> {
 
     async fn find_ended(&mut self) -> Result<(), PublishError> {
         let ended = self.store.ended_evaluation(&self.key).await?;
-        if let Some(ended) = ended.filter(|e| e.conclusion != Conclusion::Cancelled.name()) {
+        self.has_ended = ended.is_some();
+        let counts = |ended: &EndedEvaluation| {
+            ended.conclusion != Conclusion::Cancelled.name() && !ended.set_back
+        };
+        if let Some(ended) = ended.filter(counts) {
             self.published.run = Run::Completed {
                 fingerprint: ended.fingerprint.unwrap_or_default(),
             };

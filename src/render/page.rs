@@ -34,10 +34,11 @@ pub fn content_security_policy() -> String {
     )
 }
 
-/// The decision on a pull request. `published` is the time of its publication as text.
+/// The decision on the pull request `pull`; it was made for `judged`, which is another one where both have
+/// the same head. `published` is the time of its publication as text.
 pub fn decision_page(
     repo: &RepoName,
-    pull: PrNumber,
+    (pull, judged): (PrNumber, PrNumber),
     decision: &Decision,
     published: &str,
 ) -> String {
@@ -45,8 +46,12 @@ pub fn decision_page(
     let body = summary::summary(decision, LONGEST);
     let name = format!("{repo} #{pull}");
     let stats = &decision.stats;
+    let speaks = match judged == pull {
+        true => String::new(),
+        false => format!("Judged for pull request {judged}, which has the same head. "),
+    };
     let foot = format!(
-        "Published {published}. {} fixtures, {} of them hashed; {} requests to the forge; {} ms.",
+        "{speaks}Published {published}. {} fixtures, {} of them hashed; {} requests to the forge; {} ms.",
         stats.fixtures, stats.fixtures_hashed, stats.forge_requests, stats.elapsed_ms
     );
     page(&name, &title, &body, &foot)

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::model::{DeliveryId, RepoName};
 use crate::store::{
-    AskSource, AskedOf, Delivery, ForeignRun, NewAsk, Pushed, Received, RepoKey, Task,
+    AskSource, AskedOf, Delivery, ForeignRun, NewAsk, Pushed, Received, RepoKey, Rerun, Task,
 };
 use crate::webhook::{Event, NamesakeEvent, PullAction, RerunEvent, delivery_id};
 
@@ -101,6 +101,7 @@ fn delivery(id: DeliveryId, name: &str, event: Event) -> Delivery {
         tasks: Vec::new(),
         pushed: None,
         foreign: None,
+        rerun: None,
         ask: None,
     };
     match event {
@@ -159,6 +160,10 @@ fn rerun(delivery: &mut Delivery, event: RerunEvent) {
         installation: event.installation,
         repo: event.repo,
     };
+    delivery.rerun = event.again.map(|check_name| Rerun {
+        head: event.head.clone(),
+        check_name,
+    });
     if let Some(press) = event.button {
         let ask = NewAsk {
             source: AskSource::Button(delivery.id.clone()),

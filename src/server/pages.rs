@@ -19,12 +19,18 @@ use super::AppState;
 /// Pull requests on a dashboard.
 const LINES: u32 = 100;
 
-/// The capability of a link; what is not one is no error, but opens nothing.
+/// The query of a link, which may hold a capability; what is not one is no error, but opens nothing.
 #[derive(Deserialize)]
-pub(super) struct Capability {
-    head: Option<String>,
-    day: Option<String>,
-    key: Option<String>,
+#[serde(transparent)]
+pub(super) struct Capability(Vec<(String, String)>);
+
+impl Capability {
+    /// The value of a key that is there once.
+    fn get(&self, key: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(name, _)| name == key);
+        let (_, value) = values.next()?;
+        values.next().is_none().then_some(value)
+    }
 }
 
 #[derive(Deserialize)]
@@ -40,9 +46,10 @@ pub(super) async fn decision(
     Query(capability): Query<Capability>,
 ) -> Response {
     let found = find(&state, &path, &capability).await;
-    answer(found, |(repo, found)| {
+    answer(found, |(repo, pull, found)| {
         let decision: Decision = serde_json::from_str(&found.decision).ok()?;
-        let page = render::decision_page(&repo, found.pull, &decision, &time(found.at));
+        let pulls = (pull, found.pull);
+        let page = render::decision_page(&repo, pulls, &decision, &time(found.at));
         Some(Html(page).into_response())
     })
 }
@@ -53,7 +60,7 @@ pub(super) async fn decision_json(
     Query(capability): Query<Capability>,
 ) -> Response {
     let found = find(&state, &path, &capability).await;
-    answer(found, |(_, found)| {
+    answer(found, |(_, _, found)| {
         let kind = [(header::CONTENT_TYPE, "application/json")];
         Some((kind, found.decision).into_response())
     })
@@ -89,7 +96,7 @@ async fn find(
     state: &AppState,
     path: &PullPath,
     capability: &Capability,
-) -> Result<Option<(RepoName, PublishedDecision)>, StoreError> {
+) -> Result<Option<(RepoName, PrNumber, PublishedDecision)>, StoreError> {
     let repo = format!("{}/{}", path.owner, path.repo).parse::<RepoName>();
     let (Ok(repo), Ok(number)) = (repo, path.number.parse::<u64>()) else {
         return Ok(None);
@@ -102,11 +109,18 @@ async fn find(
     if head.is_none() && !state.store.is_public(&repo).await? {
         return Ok(None);
     }
+    // The verdict is the head's, whichever pull request of that head it was made for.
+    let speaker = state.store.speaker(&repo, pull).await?;
+    let speaker = speaker.filter(|(_, at)| head.as_ref().is_none_or(|head| head == at));
+    let (judged, head) = match speaker {
+        Some((speaker, at)) => (speaker, Some(at)),
+        None => (pull, head),
+    };
     let found = state
         .store
-        .published_decision(&repo, pull, head.as_ref())
+        .published_decision(&repo, judged, head.as_ref())
         .await?;
-    Ok(found.map(|found| (repo, found)))
+    Ok(found.map(|found| (repo, pull, found)))
 }
 
 /// The head whose page the capability opens.
@@ -117,15 +131,15 @@ fn opened(
     capability: &Capability,
 ) -> Option<Sha> {
     let links = state.links.as_ref()?;
-    let head: Sha = capability.head.as_ref()?.parse().ok()?;
-    let day: NaiveDate = capability.day.as_ref()?.parse().ok()?;
+    let head: Sha = capability.get("head")?.parse().ok()?;
+    let day: NaiveDate = capability.get("day")?.parse().ok()?;
     let page = Page {
         repo,
         pull,
         head: &head,
     };
     let today = state.store.now().date_naive();
-    let key = capability.key.as_ref()?;
+    let key = capability.get("key")?;
     links.opens(page, day, key, today).then_some(head)
 }
 

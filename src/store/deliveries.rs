@@ -9,7 +9,7 @@ use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
 
 use super::cache::repo_key;
 use super::queue::{Coalesce, JobPayload, json};
-use super::{ForeignRun, NewAsk, Pushed, RepoKey, Store, StoreError, Task};
+use super::{ForeignRun, NewAsk, Pushed, RepoKey, Rerun, Store, StoreError, Task};
 
 /// What is kept of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Delivery {
     pub pushed: Option<Pushed>,
     /// A check-run of another App under our name, in the repository of the first task.
     pub foreign: Option<ForeignRun>,
+    /// Check-runs in the repository of the first task that have to be made again.
+    pub rerun: Option<Rerun>,
     /// What a person asks for with it.
     pub ask: Option<(AskedOf, NewAsk)>,
 }
@@ -105,8 +107,9 @@ impl Store {
         if !pushes.is_empty() {
             self.put_pushers_in(&mut tx, &pushes).await?;
         }
-        for delivery in deliveries {
-            self.put_rest_in(&mut tx, delivery, now).await?;
+        for (delivery, received) in deliveries.iter().zip(&received) {
+            self.put_rest_in(&mut tx, (delivery, *received), now)
+                .await?;
         }
         tx.commit().await?;
         self.wake();
@@ -117,12 +120,16 @@ impl Store {
     async fn put_rest_in(
         &self,
         tx: &mut Transaction<'static, Sqlite>,
-        delivery: &Delivery,
+        (delivery, received): (&Delivery, Received),
         now: i64,
     ) -> Result<(), StoreError> {
         let repo = delivery.tasks.first().and_then(Task::repo);
         if let (Some(repo), Some(run)) = (repo, &delivery.foreign) {
             self.put_foreign_in(tx, repo, run, now).await?;
+        }
+        // Sent again, it asks for nothing new.
+        if let (Some(repo), Some(rerun), Received::New) = (repo, &delivery.rerun, received) {
+            self.put_rerun_in(tx, repo, rerun, now).await?;
         }
         if let Some((of, ask)) = &delivery.ask
             && let Some(pull) = pull_of(tx, of).await?

@@ -152,6 +152,30 @@ impl Store {
         .collect()
     }
 
+    /// The pull request that speaks for the head of an open one, if that is another; with that head.
+    pub async fn speaker(
+        &self,
+        repo: &RepoName,
+        pull: PrNumber,
+    ) -> Result<Option<(PrNumber, Sha)>, StoreError> {
+        let row = sqlx::query(
+            "SELECT other.pull, other.head FROM pull_state AS one JOIN pull_state AS other
+             ON other.repository = one.repository AND other.head = one.head
+               AND other.check_name = one.check_name
+             WHERE one.repository = ?1 AND one.pull = ?2
+             ORDER BY other.base_branch <> other.guarded, other.pull LIMIT 1",
+        )
+        .bind(repo_key(repo))
+        .bind(pull.0.cast_signed())
+        .fetch_optional(self.reader())
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let speaker = PrNumber(row.try_get::<i64, _>("pull")?.cast_unsigned());
+        let head = row.try_get::<String, _>("head")?;
+        let head = head.parse().map_err(|_| damaged("a pull request's head"))?;
+        Ok((speaker != pull).then_some((speaker, head)))
+    }
+
     /// Takes the right to publish under `key`. False while another job that runs has it.
     pub async fn take_head(&self, key: &RunKey, lease: &Lease) -> Result<bool, StoreError> {
         let mut tx = self.begin().await?;

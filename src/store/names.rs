@@ -36,6 +36,7 @@ const MOVES: &[(&str, &str)] = moves! {
     "merge_group_member": "repository",
     "foreign_run": "repository",
     "branch_rule": "repository",
+    "rerun": "repository",
     "proposal": "repository",
 };
 

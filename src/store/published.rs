@@ -41,6 +41,8 @@ pub struct OpenEvaluation {
 pub struct EndedEvaluation {
     pub fingerprint: Option<String>,
     pub conclusion: String,
+    /// It was asked for again since then: at the forge it counts no more.
+    pub set_back: bool,
 }
 
 /// The comment as it was posted last.
@@ -188,7 +190,11 @@ impl Store {
         key: &RunKey,
     ) -> Result<Option<EndedEvaluation>, StoreError> {
         let row = sqlx::query(
-            "SELECT fingerprint, conclusion FROM evaluation
+            "SELECT fingerprint, conclusion, created_at < coalesce((
+                 SELECT max(asked_at) FROM rerun
+                 WHERE rerun.repository = ?1 AND rerun.head = ?2 AND rerun.check_name IN ('', ?3)), 0)
+                 AS set_back
+             FROM evaluation
              WHERE repository = ?1 AND head = ?2 AND check_name = ?3 AND state = 'done'
                    AND run_id IS NOT NULL
              ORDER BY updated_at DESC, run_id DESC LIMIT 1",
@@ -202,6 +208,7 @@ impl Store {
             Ok(EndedEvaluation {
                 fingerprint: row.try_get("fingerprint")?,
                 conclusion: row.try_get("conclusion")?,
+                set_back: row.try_get("set_back")?,
             })
         })
         .transpose()

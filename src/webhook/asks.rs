@@ -42,6 +42,8 @@ pub struct RerunEvent {
     pub repo: RepoName,
     pub head: Sha,
     pub action: &'static str,
+    /// The check-run that has to be made again; empty for all of the head's. `None` where nothing has to be.
+    pub again: Option<String>,
     /// A button of ours was pressed.
     pub button: Option<Press>,
 }
@@ -200,6 +202,9 @@ struct RerunPayload {
 struct Checked {
     head_sha: String,
     external_id: Option<String>,
+    /// A check suite has none.
+    #[serde(default)]
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -233,7 +238,7 @@ pub(super) fn rerun(action: &str, body: &Verified) -> Result<Option<RerunEvent>,
             return Ok(None);
         };
         button = Some(Press {
-            evaluation: checked.external_id.unwrap_or_default(),
+            evaluation: checked.external_id.clone().unwrap_or_default(),
             sender,
             line,
         });
@@ -244,6 +249,7 @@ pub(super) fn rerun(action: &str, body: &Verified) -> Result<Option<RerunEvent>,
         repo,
         head,
         action,
+        again: (action == "rerequested").then_some(checked.name),
         button,
     }))
 }

@@ -278,3 +278,11 @@ fn pushed_by(file: ListedFile) -> Vec<Pushed> {
 pub(super) fn audit_check(branch: &str, default_branch: &str) -> String {
     plan::check_name(branch, default_branch).replacen("frostline", "frostline audit", 1)
 }
+
+/// The branch whose audit has a check-run of that name.
+pub(super) fn audited_branch<'a>(check_name: &'a str, default_branch: &'a str) -> Option<&'a str> {
+    match check_name.strip_prefix("frostline audit")? {
+        "" => Some(default_branch),
+        rest => rest.strip_prefix(" (")?.strip_suffix(')'),
+    }
+}

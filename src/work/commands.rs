@@ -158,10 +158,12 @@ impl Commands<'_> {
         })
     }
 
-    /// The newest decision of the pull request, of whichever head.
+    /// The newest decision of the pull request, or of the one that speaks for its head; of whichever head.
     async fn decision(&self) -> Result<Option<Decision>, Stop> {
         let repo = self.client.repo();
-        let newest = self.store.newest_decision(repo, self.number).await?;
+        let speaker = self.store.speaker(repo, self.number).await?;
+        let judged = speaker.map_or(self.number, |(speaker, _)| speaker);
+        let newest = self.store.newest_decision(repo, judged).await?;
         Ok(newest.and_then(|(json, _)| serde_json::from_str(&json).ok()))
     }
 

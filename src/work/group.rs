@@ -76,13 +76,12 @@ impl<'a> GroupWork<'a> {
         self.store.put_group(self.client.repo(), self.group).await?;
         let key = self.key().await?;
         let mut publisher = self.publisher(&key).await?;
-        match publisher.published().run {
-            Run::None => publisher.start().await?,
-            Run::Completed { .. } if self.is_over().await? => {
-                let repo = self.client.repo();
-                return Ok(self.store.forget_group(repo, &self.group.head).await?);
-            }
-            Run::Open { .. } | Run::Completed { .. } => {}
+        if publisher.has_ended() && self.is_over().await? {
+            let repo = self.client.repo();
+            return Ok(self.store.forget_group(repo, &self.group.head).await?);
+        }
+        if publisher.published().run == Run::None {
+            publisher.start().await?;
         }
         let gatherer = self.gatherer();
         let facts = gatherer.group(self.group).await?;

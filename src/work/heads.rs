@@ -1,13 +1,14 @@
-//! The job "find the pull requests and the merge group whose head this commit is".
+//! The job "find the pull requests, the merge group and the audits whose head this commit is".
 
 use std::time::Duration;
 
 use crate::forge::ForgeError;
-use crate::forge::github::App;
+use crate::forge::github::{App, Client};
 use crate::model::{PrNumber, PullKey, Sha};
 use crate::store::{Lease, RepoKey, Store, Task};
 
 use super::Outcome;
+use super::branch::audited_branch;
 use super::stop::Stop;
 
 pub(super) async fn attempt(
@@ -30,6 +31,7 @@ async fn enqueue_pulls(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> 
             .await?;
     }
     let client = app.client(repo.installation, repo.repo.clone());
+    again_audits(store, &client, repo, head).await?;
     let pulls = match client.pulls_of_commit(head).await {
         Ok(pulls) => pulls,
         // No such commit, or none any more: no pull request has it.
@@ -44,6 +46,32 @@ async fn enqueue_pulls(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> 
                 number: PrNumber(pull.number),
             };
             store.enqueue(&key).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The audits that the commit had.
+async fn again_audits(
+    store: &Store,
+    client: &Client,
+    repo: &RepoKey,
+    head: &Sha,
+) -> Result<(), Stop> {
+    let mut names = store.runs_without_pull(&repo.repo, head).await?;
+    names.retain(|name| audited_branch(name, "").is_some());
+    if names.is_empty() {
+        return Ok(());
+    }
+    let default_branch = client.repository().await?.default_branch;
+    for name in &names {
+        if let Some(branch) = audited_branch(name, &default_branch) {
+            let task = Task::Audit {
+                repo: repo.clone(),
+                branch: branch.to_owned(),
+                default_branch: default_branch.clone(),
+            };
+            store.enqueue_task(task, Duration::ZERO).await?;
         }
     }
     Ok(())

@@ -193,6 +193,15 @@ async fn a_changed_contract_is_audited_on_the_commit_and_daily() {
     push(&app, "main", &[(MAP, &map_with(&["src/"]))]).await;
     settle(&app).await;
     assert_eq!(ends(&audits(&app)), ["success"]);
+    // The forge set it back when a person asked for it again.
+    let tip = app.forge.branch(REPO, "main").unwrap();
+    let run = (&tip, "frostline audit");
+    let hook = app
+        .forge
+        .run_webhook(REPO, run, "rerequested", (PERSON, None));
+    assert_eq!(app.deliver(&hook.unwrap()).await, 202);
+    settle(&app).await;
+    assert_eq!(ends(&audits(&app)), ["success", "success"]);
     app.finish().await;
 }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use chrono::TimeDelta;
-use frostline::demo::forge::{Answer, Fault, Forge, NewPull};
+use frostline::demo::forge::{Answer, Fault, Forge, NewPull, Webhook};
 use frostline::model::PrNumber;
 use frostline::store::{Ask, AskResult};
 
@@ -468,28 +468,75 @@ async fn the_button_is_the_command_of_whoever_presses_it() {
     app.finish().await;
 }
 
-#[tokio::test]
-async fn a_rerequested_check_run_or_suite_is_judged_again() {
-    let (app, number) = desk().await;
+/// *Re-run* on the check-run, or on all of the suite.
+fn rerequested(app: &TestApp, number: u64, of_suite: bool) -> Webhook {
     let head = app.forge.head(REPO, number).unwrap();
     let hook = app
         .forge
         .run_webhook(REPO, (&head, "frostline"), "rerequested", (WRITER, None))
         .unwrap();
+    if !of_suite {
+        return hook;
+    }
     let mut suite: serde_json::Value = serde_json::from_slice(&hook.body).unwrap();
     suite["check_suite"] = serde_json::json!({"head_sha": head, "pull_requests": []});
     suite.as_object_mut().unwrap().remove("check_run");
-    let suite = app.forge.webhook("check_suite", &suite).unwrap();
-    for hook in [hook, suite] {
-        let before = app.forge.requests().len();
+    app.forge.webhook("check_suite", &suite).unwrap()
+}
+
+/// The forge set the suite back: without a new run it would stay queued.
+#[tokio::test]
+async fn a_rerequested_check_run_or_suite_ends_anew_also_when_nothing_changed() {
+    let (app, number) = desk().await;
+    let head = app.forge.head(REPO, number).unwrap();
+    for (at, of_suite) in [false, true].into_iter().enumerate() {
+        let hook = rerequested(&app, number, of_suite);
         assert_eq!(app.deliver(&hook).await, 202);
         app.drain().await;
-        let asked = app.forge.requests()[before..]
-            .iter()
-            .any(|request| request.path == format!("/repos/{REPO}/pulls/{number}"));
-        assert!(asked, "{}", hook.event);
+        let runs = app.forge.check_runs(REPO, &head);
+        let ends: Vec<_> = runs.iter().map(|run| run.conclusion.as_deref()).collect();
+        assert_eq!(ends, vec![Some("failure"); at + 2]);
+        // Sent again it asks for nothing more, and nor does a look at the pull request.
+        assert_eq!(app.deliver(&hook).await, 202);
+        app.drain().await;
+        assert_eq!(app.forge.check_runs(REPO, &head).len(), at + 2);
     }
+    assert_eq!(app.forge.comments(REPO, number).len(), 1);
+    // Another check's run of this head is none of the pull request's.
+    let mut other: serde_json::Value =
+        serde_json::from_slice(&rerequested(&app, number, false).body).unwrap();
+    other["check_run"]["name"] = "frostline (release)".into();
+    let other = app.forge.webhook("check_run", &other).unwrap();
+    assert_eq!(app.deliver(&other).await, 202);
+    app.drain().await;
+    assert_eq!(app.forge.check_runs(REPO, &head).len(), 3);
     app.finish().await;
+}
+
+#[tokio::test]
+async fn a_rerun_whose_requests_get_lost_ends_once() {
+    for at in 0.. {
+        let (app, number) = desk().await;
+        let head = app.forge.head(REPO, number).unwrap();
+        let before = app.forge.requests().len();
+        let lost = Fault::next("", "", Answer::HangUp).skip(at).after();
+        app.forge.fault(lost);
+        let hook = rerequested(&app, number, true);
+        assert_eq!(app.deliver(&hook).await, 202);
+        while app.drain().await > 0 {
+            app.advance(TimeDelta::minutes(31));
+        }
+        let runs = app.forge.check_runs(REPO, &head);
+        let ends: Vec<_> = runs.iter().map(|run| run.conclusion.as_deref()).collect();
+        assert_eq!(ends, [Some("failure"); 2], "request {at} was lost");
+        let asked = app.forge.requests().len() - before;
+        app.forge.clear_faults();
+        app.finish().await;
+        if at >= asked {
+            assert!(at > 5, "{at} requests");
+            return;
+        }
+    }
 }
 
 #[tokio::test]
@@ -544,4 +591,18 @@ async fn a_command_whose_requests_get_lost_is_answered_once() {
         }
         assert!(losses >= 7, "{losses} requests");
     }
+}
+
+#[tokio::test]
+async fn status_of_a_pull_request_whose_head_another_one_speaks_for_is_that_verdict() {
+    let (app, number) = desk().await;
+    let head = app.forge.head(REPO, number).unwrap();
+    app.forge.reset_branch(REPO, "again", &head).unwrap();
+    let again = NewPull::new("again", AGENT, "The same again");
+    let second = app.open_pull(REPO, again).await;
+    app.drain().await;
+    say(&app, second, WRITER, "/frostline status").await;
+    let reply = replies(&app.forge, second).remove(0);
+    assert!(reply.contains("Refused: 1 unmapped path"), "{reply}");
+    app.finish().await;
 }

@@ -420,16 +420,19 @@ async fn a_group_is_judged_again_when_it_is_asked_for_and_repeats_nothing() {
     };
     assert_eq!(queue.app.deliver(&again("rerequested", None)).await, 202);
     queue.settle().await;
-    assert_eq!(queue.runs(&group.head).len(), 1);
+    assert_eq!(queue.runs(&group.head).len(), 2);
+    let press = || again("requested_action", Some("recheck"));
+    assert_eq!(queue.app.deliver(&press()).await, 202);
+    queue.settle().await;
+    assert_eq!(queue.runs(&group.head).len(), 2);
     forge
         .edit_pull(REPO, number, |pull| pull.open = true)
         .unwrap();
-    let press = again("requested_action", Some("recheck"));
-    assert_eq!(queue.app.deliver(&press).await, 202);
+    assert_eq!(queue.app.deliver(&press()).await, 202);
     queue.settle().await;
     let runs = queue.runs(&group.head);
-    assert_eq!(runs.len(), 2);
-    ends(&runs[1], "success", "frostline", &["Passed"]);
+    assert_eq!(runs.len(), 3);
+    ends(&runs[2], "success", "frostline", &["Passed"]);
     queue.app.finish().await;
 }
 

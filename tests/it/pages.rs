@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
+use frostline::demo::forge::NewPull;
 use frostline::model::Decision;
 use frostline::publish::links::Links;
 use frostline::server::{AppState, HttpServer};
@@ -13,7 +14,7 @@ use frostline::webhook::Secrets;
 use frostline::work::{Jobs, Pulse, Runner, RunnerSettings};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::support::world::{REPO, World};
+use crate::support::world::{AGENT, REPO, World};
 
 const HOSTILE: &str = "src/<img src=x onerror=alert(1)>|`@acme`/\u{202e}parse.py";
 
@@ -247,4 +248,36 @@ async fn in_a_browser_the_style_applies_and_nothing_from_a_repository_comes_aliv
         !complaints.contains("Content Security Policy"),
         "{complaints}"
     );
+}
+
+#[tokio::test]
+async fn the_page_of_a_pull_request_shows_the_verdict_of_the_one_that_speaks_for_its_head() {
+    let site = Site::start(false).await;
+    let forge = &site.world.forge;
+    let number = site.world.pull("fix", &[("app/new.py", "x = 1\n")]);
+    site.judge(number).await;
+    let head = forge.head(REPO, number).unwrap();
+    forge.reset_branch(REPO, "again", &head).unwrap();
+    let again = NewPull::new("again", AGENT, "The same again");
+    let second = forge.open_pull(REPO, again).unwrap();
+    let path = format!("/{REPO}/pull/{second}");
+    assert_eq!(site.get(&path).await.0, 404);
+    site.judge(second).await;
+    let (status, page) = site.get(&path).await;
+    assert_eq!(status, 200, "{page}");
+    assert!(page.contains("<h1>Refused: 1 unmapped path</h1>"), "{page}");
+    let says = format!("Judged for pull request {number}, which has the same head");
+    assert!(page.contains(&says), "{page}");
+}
+
+#[tokio::test]
+async fn a_query_that_is_no_capability_is_ignored() {
+    let site = Site::start(false).await;
+    let number = site.world.pull("fix", &[("app/new.py", "x = 1\n")]);
+    site.judge(number).await;
+    let path = format!("/{REPO}/pull/{number}");
+    for query in ["head=1&head=2", "key&key", "day=%ff&x=1&x=2", "=&="] {
+        let (status, page) = site.get(&format!("{path}?{query}")).await;
+        assert_eq!(status, 200, "{query}: {page}");
+    }
 }

@@ -111,6 +111,7 @@ fn delivery(id: &str, number: u64, head: char) -> Delivery {
         }],
         pushed: None,
         foreign: None,
+        rerun: None,
         ask: None,
     }
 }
