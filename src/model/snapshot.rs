@@ -348,6 +348,8 @@ pub struct ScopeFacts {
     /// Files of the merged tree outside the fixtures roots that a scope holds, and test files that a row
     /// states the digest of; sorted by path.
     pub files: Vec<FixtureEntry>,
+    /// Why those files could not be told of: then no scope has a digest.
+    pub unread: Option<String>,
     /// What the base tip has at each path of a scope that the write-set changes, with what the merged
     /// tree's attributes say; sorted by path.
     pub before: Vec<FixtureEntry>,

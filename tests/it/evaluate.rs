@@ -629,6 +629,30 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
     let property =
         "from tests.support.strategies import trees\n\n\ndef test_roundtrip():\n    pass\n";
     files.push(("tests/properties/test_parse.py", property).into());
+    let row = |nodeid: &str, digest: String| {
+        serde_json::json!({"nodeid": nodeid, "seed": 7, "fixture_digest": digest, "reason": "IO", "status": "open",
+            "property_digest": "0".repeat(64), "replay": format!("pytest {nodeid} --hypothesis-seed=7")})
+    };
+    let other = "tests/properties/test_more.py::test_a";
+    let rows = [
+        row(PROPERTY, format!("sha256:{}", "0".repeat(64))),
+        row(other, format!("manifest-sha256:{}", "0".repeat(64))),
+    ];
+    let ledger = serde_json::json!({"schema": "seed-freeze-v1", "entries": rows});
+    files.push(("tests/seed_freeze.json", ledger.to_string()).into());
+    let catalog = serde_json::json!({"version": 1, "properties": [
+        {"property_id": "a", "nodeid": PROPERTY, "fixtures": ["data/seeded/**"], "owner": "@o"},
+        {"property_id": "b", "nodeid": other, "fixtures": ["data/out/*.txt"], "owner": "@o"}]});
+    files.push(("test/contract/properties.json", catalog.to_string()).into());
+    for path in [
+        "data/seeded/a/b",
+        "data/seeded/a-b",
+        "data/out/1.txt",
+        "data/out/2.txt",
+    ] {
+        files.push((path, path).into());
+    }
+    files.push(("docs/behavior/a.md", "nothing\n").into());
     let world = World::with(files).await;
     let changed = text
         .replace("line 3\n", "line three\n")
@@ -657,6 +681,16 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
         ),
         FileChange::write("tests/support/strategies.py", "trees = 2\n"),
         FileChange::write("docs/walk", "no script\n"),
+        FileChange::write("data/seeded/a-b", "other\n"),
+        FileChange::write("data/out/1.txt", "other\n"),
+        FileChange::remove("data/out/2.txt"),
+        FileChange::write(
+            "docs/behavior/b.md",
+            format!(
+                "tests/fixtures/new.json {}\n",
+                frostline::digest::blob(b"{}\n").sha256
+            ),
+        ),
         FileChange::write("tests/fixtures/new.json", "{}\n"),
         FileChange::entry("tests/fixtures/link", EntryKind::Symlink, "a.json"),
         FileChange::write("tests/Fixtures/a.json", "{}\n"),
@@ -744,6 +778,14 @@ fn assert_same(mut forge: Snapshot, mut local: Snapshot) {
         property.needs.as_deref(),
         Some("tests/support/strategies.py")
     );
+    let scopes = &forge.scopes;
+    assert_eq!(scopes, &local.scopes);
+    assert!(matches!(
+        scopes.seed_forms.get("data/seeded"),
+        Some(Fact::Known(_))
+    ));
+    assert_eq!((scopes.files.len(), scopes.before.len()), (5, 3));
+    assert!(scopes.notes.contains_key("tests/fixtures/new.json"));
     assert_eq!(forge.fixtures, local.fixtures);
     assert_eq!(forge.digests, local.digests);
     assert_eq!(forge.tree, local.tree);

@@ -651,6 +651,10 @@ fn a_digest_that_could_not_be_had_refuses_and_voids() {
     let decision = is(scene, FreezeState::Void, "could not be had");
     assert_eq!(decision.verdict, Verdict::Refuse);
     assert!(!decision.of_rule(Rule::Undetermined).is_empty());
+    let scene = ledger(&[row(&quiet())])
+        .tweak(|snapshot| snapshot.scopes.unread = Some("no attributes".to_owned()));
+    let decision = is(scene, FreezeState::Void, "no attributes");
+    assert_eq!(decision.verdict, Verdict::Refuse);
     let seed = digest::seed_form([(b"ok.json".as_slice(), b"{}".as_slice())]);
     let scene = ledger(&[row(&seed)]).tweak(|snapshot| {
         snapshot.scopes.seed_forms.clear();
@@ -734,4 +738,96 @@ fn a_test_that_changes_with_what_its_catalogued_scope_holds_rewrites_itself() {
         decision.of_rule(Rule::SelfRewritingTest),
         [(Effect::HumanReview, Some(PROPERTY_FILE))]
     );
+}
+
+/// What a hostile row would be in every field that can hold it.
+#[test]
+fn nothing_that_a_row_says_comes_alive_wherever_it_is_shown() {
+    let trick = "@acme/all <img src=x> [a](//evil) ![b](//evil) **x** | `code` ``` ~~~ --> ::error:: #12 \u{202e}\u{200b}";
+    let long = format!("{trick}{}", "x".repeat(10_000));
+    let node = format!("{PROPERTY_FILE}::test_roundtrip[{long}]");
+    let ledger_row = json!({"nodeid": node, "seed": 7, "fixture_digest": long, "reason": long, "replay": long,
+        "status": long, "owner": long, "property_id": long, "property_digest": long, "evidence": long,
+        "reopened_from": long});
+    let mut listed = freeze(&node, &[]);
+    listed["reason"] = json!(format!("{long}\n\r# heading\n"));
+    listed["owner"] = json!(format!("@acme/all\n@acme/all {long}"));
+    listed["fixture_digest"] = json!(long);
+    let list = format!(
+        "{} unstable_since=2026-08-29 frozen_runs=3 note={}\n",
+        json!(node),
+        json!(long)
+    );
+    let catalog = json!({"version": 1, "properties": [{"property_id": long, "nodeid": node, "owner": long,
+        "fixtures": ["gone/@acme/all `x` <img>"]}]});
+    let decision = ledger(&[ledger_row])
+        .freezing(&[listed])
+        .on_both(FROZEN_TESTS, &list)
+        .on_both(CATALOG, &catalog.to_string())
+        .decide();
+    assert_eq!(decision.freezes.as_ref().map(Vec::len), Some(3));
+    let run = crate::render::check_run(&decision);
+    let comment = crate::render::comment(&decision).unwrap_or_default();
+    for text in [&run.summary, &comment] {
+        assert!(text.len() <= 65_535);
+        let html = {
+            let mut html = String::new();
+            pulldown_cmark::html::push_html(&mut html, pulldown_cmark::Parser::new(text));
+            html
+        };
+        for alive in ["<img", "href=\"//evil", "<strong>x"] {
+            assert!(!html.contains(alive), "{alive} in {html}");
+        }
+        let outside_code = html
+            .split("<code>")
+            .map(|part| part.split("</code>").last().unwrap_or_default());
+        for part in outside_code {
+            assert!(!part.contains("@acme"), "a mention comes alive: {part}");
+        }
+        assert!(!text.contains('\u{202e}') && !text.contains('\u{200b}'));
+    }
+    let plain = crate::render::text(
+        &decision,
+        crate::render::TextStyle {
+            colour: false,
+            width: 100,
+        },
+    );
+    assert!(!plain.contains('\u{202e}') && !plain.contains("\n# heading"));
+    let sarif: Value = serde_json::from_str(&crate::render::sarif(&decision)).expect("JSON");
+    assert!(
+        sarif["runs"][0]["results"]
+            .as_array()
+            .is_some_and(|found| !found.is_empty())
+    );
+    let whole: Decision = serde_json::from_str(&crate::render::json(&decision)).expect("JSON");
+    assert_eq!(whole, decision);
+}
+
+/// Control characters and paths that lead out of the repository do not get past the parsers.
+#[test]
+fn a_row_that_names_no_path_of_the_repository_makes_its_file_unreadable() {
+    for nodeid in [
+        "../../etc/passwd::f",
+        "/etc/passwd::f",
+        "a\\b::f",
+        "a::f\ng",
+        "a\u{0}::f",
+        "",
+    ] {
+        let decision =
+            ledger(&[with(row(&quiet()), "nodeid", json!(nodeid))]).expect(Verdict::Refuse);
+        assert_eq!(
+            decision.of_rule(Rule::ContractUnreadable),
+            [(Effect::Refuse, Some(LEDGER))]
+        );
+        let listed = with(freeze(ROUNDTRIP, &[]), "nodeid", json!(nodeid));
+        let decision = Scene::production()
+            .freezing(&[listed])
+            .expect(Verdict::Refuse);
+        assert_eq!(
+            decision.of_rule(Rule::ContractUnreadable),
+            [(Effect::Refuse, Some(FREEZES))]
+        );
+    }
 }

@@ -25,15 +25,39 @@ const PATHS: &[&str] = &[
     "tools/x.sh",
     "README.md",
     ".gitattributes",
+    LEDGER,
+    CATALOG,
+    "tools/expected.txt",
 ];
+
+const LEDGER: &str = "tests/seed_freeze.json";
+const CATALOG: &str = "test/contract/properties.json";
 
 fn content(path: &str, by: &str) -> String {
     match path {
         MAP => map_of(&[rule(PARSE, &[ROUNDTRIP])]),
         FREEZES => freezes_of(&[freeze(UNKNOWN, &[])]),
         CONFIG => "version: 1\n".to_owned(),
+        LEDGER => r#"{"schema": "seed-freeze-v1", "entries": []}"#.to_owned(),
+        CATALOG => catalog("docs/guide.md"),
         _ => format!("by {by}"),
     }
+}
+
+fn catalog(scope: &str) -> String {
+    serde_json::json!({"version": 1, "properties": [
+        {"property_id": "p", "nodeid": ROUNDTRIP, "fixtures": [scope], "owner": "@o"}]})
+    .to_string()
+}
+
+/// A freeze whose scope is a file of class other.
+fn ledger() -> String {
+    let digest = crate::digest::blob(b"1").sha256;
+    let digest = crate::digest::manifest([(b"tools/expected.txt".as_slice(), &digest)]);
+    serde_json::json!({"schema": "seed-freeze-v1", "entries": [{"nodeid": ROUNDTRIP, "seed": 7,
+        "fixture_digest": digest, "reason": "IO", "status": "open",
+        "replay": format!("pytest {ROUNDTRIP} --hypothesis-seed=7")}]})
+    .to_string()
 }
 
 /// The repository with the files of class other and production that a push may remove.
@@ -41,6 +65,9 @@ fn repository() -> Scene {
     Scene::quiet()
         .on_both("src/mypkg/other.py", "x = 1")
         .on_both("docs/guide.md", "old")
+        .on_both("tools/expected.txt", "1")
+        .on_both(LEDGER, &ledger())
+        .on_both(CATALOG, &catalog("tools/expected.*"))
         .mapping(&[
             rule(PARSE, &[ROUNDTRIP, UNKNOWN]),
             rule("src/later/", &[ROUNDTRIP]),
@@ -120,6 +147,8 @@ fn what_the_decision_rests_on_is_read() {
         push(PROPERTY_FILE, How::Changed),
         push("conftest.py", How::Added),
         push(".gitattributes", How::Added),
+        push("tools/expected.txt", How::Changed),
+        push("tools/expected.json", How::Added),
         push(PARSE, How::Changed),
         push(PARSE, How::Removed),
         // The first file of a rule, a file where the patch is at work, and another spelling.

@@ -337,6 +337,7 @@ impl Scene {
             seed_forms: seed_forms.collect(),
             notes: plan.noted(write_set, fixtures, digests, notes),
             notes_unread: None,
+            unread: None,
             files: files.clone(),
         }
     }

@@ -42,13 +42,12 @@ impl Gatherer<'_> {
             let found = self
                 .objects(&attributes, &regular.collect::<Vec<_>>())
                 .await?;
-            // What can't be looked at is of no scope that is valid: its rows are void or undetermined.
-            if let Fact::Known(entries) = objects::fixtures(listing, &files, &found) {
-                facts.files = entries;
-            }
             let replaced: Vec<&Item> = replaced.iter().collect();
-            if let Fact::Known(entries) = objects::fixtures(listing, &replaced, &found) {
-                facts.before = entries;
+            for (items, entries) in [(&files, &mut facts.files), (&replaced, &mut facts.before)] {
+                match objects::fixtures(listing, items, &found) {
+                    Fact::Known(known) => *entries = known,
+                    other => facts.unread = other.why_not().map(str::to_owned),
+                }
             }
             for entries in [&facts.files, &facts.before] {
                 digests.extend(objects::digests(&Fact::Known(entries.clone()), &found));
