@@ -57,11 +57,12 @@ impl Plan {
         bound.chain(closed).chain(tests).collect()
     }
 
-    /// Globs of every scope that is asked about; none where no row and no catalog is.
+    /// Globs of every scope that is asked about. Where the lock is off, fixtures are only asked about when a
+    /// row or a catalog is there.
     fn scope_globs(&self) -> BTreeSet<String> {
         let catalogued = self.catalog_globs();
         let mut globs: BTreeSet<String> = catalogued.into_iter().map(str::to_owned).collect();
-        if !globs.is_empty() || !self.bound().is_empty() {
+        if !globs.is_empty() || !self.fixture_roots().is_empty() || !self.bound().is_empty() {
             globs.extend(
                 BOTH.into_iter()
                     .flat_map(|judge| self.reading.default_scope(judge)),
@@ -81,6 +82,9 @@ impl Plan {
     /// find out are left out.
     pub(super) fn used_globs(&self, listing: &[Listed<'_>]) -> BTreeMap<String, bool> {
         let globs = self.catalog_globs();
+        if globs.is_empty() {
+            return BTreeMap::new();
+        }
         let index = GlobIndex::new(globs.iter().copied());
         let used = index.used(listing.iter().map(|file| file.path));
         let used = used.unwrap_or_default();
@@ -94,8 +98,15 @@ impl Plan {
 
     /// Files of the merged tree, beyond its fixtures, that a scope holds or a row states the digest of.
     pub fn scope_files<'l>(&self, listing: &[Listed<'l>]) -> BTreeSet<&'l str> {
+        let roots = self.fixture_roots();
         let globs = self.scope_globs();
-        let index = GlobIndex::new(globs.iter().map(String::as_str));
+        let beyond = globs.iter().map(String::as_str);
+        let beyond = beyond.filter(|glob| {
+            let folder = glob.strip_suffix("/**");
+            folder.is_none_or(|folder| !roots.iter().any(|root| is_at_or_below(folder, root)))
+        });
+        let globs: Vec<&str> = beyond.collect();
+        let index = GlobIndex::new(globs.iter().copied());
         let tests: BTreeSet<&str> = self
             .bound()
             .iter()
@@ -105,7 +116,6 @@ impl Plan {
         if globs.is_empty() && tests.is_empty() {
             return BTreeSet::new();
         }
-        let roots = self.fixture_roots();
         let mut work = 0;
         let paths = listing.iter().map(|file| file.path);
         paths

@@ -1,5 +1,7 @@
 //! The hunk map: which live, unfrozen property guards each production path? (protocol 3.4 and step 5). PURE.
 
+mod opened;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contract::map::{HunkMap, MapRule};
@@ -8,11 +10,9 @@ use crate::gate::findings::{Draft, Findings};
 use crate::gate::frozen::FrozenRows;
 use crate::gate::liveness::Liveness;
 use crate::gate::prefixes::PrefixIndex;
-use crate::gate::reading::Judge;
 use crate::gate::rows::Rows;
 use crate::model::{
-    Class, Coverage, Effect, Finding, ListedProperty, NodeId, Presence, PropertyState, Rule,
-    TreeFacts,
+    Class, Coverage, Finding, ListedProperty, NodeId, Presence, PropertyState, Rule, TreeFacts,
 };
 
 /// Evaluates step 5; gives the coverage of each production path, sorted by path.
@@ -58,7 +58,7 @@ pub fn check(case: &Case<'_>, rows: &Rows<'_>, findings: &mut Findings<'_>) -> V
         not_live(case, property, map_path, findings);
     }
     if coverage.is_empty() {
-        coverage = opened_holes(case, tree, findings);
+        coverage = opened::holes(case, tree, findings);
     }
     coverage
 }
@@ -340,54 +340,6 @@ fn is_loose(prefix: &str, path: &str) -> bool {
     prefix.len() < path.len()
         && !prefix.ends_with('/')
         && path.as_bytes().get(prefix.len()) != Some(&b'/')
-}
-
-/// The holes that a contract patch would open (protocol 5.3): paths that lack coverage by the
-/// proposed contract and have it by the base tip's. Notices, shown before the patch lands.
-fn opened_holes(case: &Case<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) -> Vec<Coverage> {
-    let reading = case.reading;
-    if tree.production.is_empty() {
-        return Vec::new();
-    }
-    let Some(proposed_map) = reading.map.merged().ready() else {
-        return Vec::new();
-    };
-    let own = Rows::new(case, Judge::MergedTree);
-    let old = Rows::new(case, Judge::BaseTip);
-    let proposed = Coverer::new(
-        proposed_map,
-        Liveness::new(case, tree, FrozenRows::new(&own.list, Some(tree))).after_merge(),
-    );
-    let base = reading.map.base.ready().map(|map| {
-        let rows = FrozenRows::new(&old.list, Some(tree));
-        Coverer::new(map, Liveness::new(case, tree, rows).after_merge())
-    });
-    let lacks = |covered: &Covered| covered.coverage.rules.is_empty() || covered.hole.is_some();
-    let mut opened = Vec::new();
-    for path in &tree.production {
-        let after = proposed.cover(path);
-        if !lacks(&after) || base.as_ref().is_some_and(|base| lacks(&base.cover(path))) {
-            continue;
-        }
-        let (rule, message) = match &after.hole {
-            Some(hole) => (
-                Rule::CoverageHole,
-                format!("this patch would open a coverage hole: {hole}"),
-            ),
-            None => (
-                Rule::UnmappedPath,
-                "this patch would leave the path without a map rule".to_owned(),
-            ),
-        };
-        let fix = "keep a live property for the path, or accept the hole knowingly";
-        findings.add(
-            Draft::new(rule, message, fix)
-                .at(path)
-                .effect(Effect::Notice),
-        );
-        opened.push(after.coverage);
-    }
-    opened
 }
 
 /// What the step's row of the table says.

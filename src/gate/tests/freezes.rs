@@ -216,6 +216,30 @@ fn an_invalid_row_that_the_patch_adds_is_refused_and_one_that_was_there_is_told(
 }
 
 #[test]
+fn the_scopes_of_the_properties_that_a_patch_needs_are_shown() {
+    let decision = Scene::production().change(FIXTURE, "[]").decide();
+    let shown: Vec<(&str, Option<String>, Option<String>)> = decision
+        .fixtures
+        .iter()
+        .map(|found| {
+            (
+                found.nodeid.as_str(),
+                found.before.clone(),
+                found.after.clone(),
+            )
+        })
+        .collect();
+    let after = Some(manifest(&[(FIXTURE, "[]")]));
+    assert_eq!(
+        shown,
+        [
+            (ROUNDTRIP, Some(quiet()), after.clone()),
+            (UNKNOWN, Some(quiet()), after)
+        ]
+    );
+}
+
+#[test]
 fn a_closed_row_is_as_if_it_were_not_there() {
     let decision = ledger(&[with(row("x"), "status", json!("closed"))]).expect(Verdict::Pass);
     assert_eq!(states(&decision), []);
