@@ -9,6 +9,7 @@ use sqlx::Row as _;
 
 use crate::model::{BlobDigest, FileDigest, RepoName, Sha};
 
+use super::queue::json;
 use super::{Store, StoreError, prune};
 
 /// Listings kept for a repository, and bytes of them. The newest two are kept however large they are.
@@ -122,12 +123,13 @@ impl Store {
         Ok(())
     }
 
-    /// What is known of `ids`; those without an entry are not known.
+    /// What is known of `ids`; those without an entry are not known. What is found counts as used now.
     pub async fn blob_facts(&self, ids: &[Sha]) -> Result<BTreeMap<Sha, BlobFacts>, StoreError> {
         let mut found = BTreeMap::new();
+        let (now, mut used) = (self.now_ms(), Vec::new());
         for chunk in ids.chunks(CHUNK) {
             let sql = format!(
-                "SELECT id, sha256, lf_sha256, lfs_oid, shebang FROM blob_digest WHERE id IN ({})",
+                "SELECT id, sha256, lf_sha256, lfs_oid, shebang, used_at FROM blob_digest WHERE id IN ({})",
                 placeholders(chunk.len())
             );
             let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
@@ -149,8 +151,23 @@ impl Store {
                     },
                     shebang: row.try_get("shebang")?,
                 };
+                if now - row.try_get::<i64, _>("used_at")? > prune::USE_NOTED_EVERY {
+                    used.push(id.clone());
+                }
                 found.insert(id.parse().map_err(|_| damaged("a blob's id"))?, facts);
             }
+        }
+        if !used.is_empty() {
+            let mut tx = self.begin().await?;
+            sqlx::query(
+                "UPDATE blob_digest SET used_at = ?2
+                 WHERE id IN (SELECT value FROM json_each(?1))",
+            )
+            .bind(json(&used)?)
+            .bind(now)
+            .execute(&mut *tx)
+            .await?;
+            tx.commit().await?;
         }
         Ok(found)
     }
@@ -162,14 +179,15 @@ impl Store {
         let mut tx = self.begin().await?;
         for (id, facts) in facts {
             sqlx::query(
-                "INSERT INTO blob_digest (id, sha256, lf_sha256, lfs_oid, shebang)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO blob_digest (id, sha256, lf_sha256, lfs_oid, shebang, used_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
             )
             .bind(id.as_str())
             .bind(facts.digest.sha256.as_str())
             .bind(facts.digest.lf_sha256.as_ref().map(FileDigest::as_str))
             .bind(facts.digest.lfs_oid.as_ref().map(FileDigest::as_str))
             .bind(facts.shebang)
+            .bind(self.now_ms())
             .execute(&mut *tx)
             .await?;
         }

@@ -38,6 +38,7 @@ const MOVES: &[(&str, &str)] = moves! {
     "branch_rule": "repository",
     "rerun": "repository",
     "proposal": "repository",
+    "proposal": "repository",
 };
 
 /// What is not worth keeping for a repository that is called nobody knows what.

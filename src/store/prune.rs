@@ -8,6 +8,13 @@ use super::{Store, StoreError};
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 /// Sources, bytes and listings that were not used for so long cost a request when they are wanted again.
 const UNUSED: i64 = 60 * DAY;
+/// Digests are small, and dear where a repository holds many fixtures.
+const UNUSED_DIGEST: i64 = 180 * DAY;
+/// What approvals rest on is needed while a pull request is open, and for some time after: it may be opened
+/// again. Without it nothing that was said counts any more.
+const CLOSED: i64 = 180 * DAY;
+/// Commands that were carried out.
+const ASKED: i64 = 365 * DAY;
 /// Bytes of each kind of them that are kept at most, those used last.
 const KEPT_BYTES: i64 = 256 << 20;
 /// A reading is noted no more often.
@@ -47,6 +54,37 @@ const AGED: &[(&str, i64)] = &[
              WHERE open.repository = foreign_run.repository AND open.head = foreign_run.head)",
         90 * DAY,
     ),
+    ("DELETE FROM rerun WHERE asked_at < ?1", 30 * DAY),
+    (
+        "DELETE FROM shown WHERE published_at < ?1 AND NOT EXISTS (
+             SELECT 1 FROM pull_state AS open
+             WHERE open.repository = shown.repository AND open.pull = shown.pull)",
+        CLOSED,
+    ),
+    // Who pushed is not known from then on, and is not taken for nobody.
+    (
+        "INSERT INTO pusher (repository, pull, head, account, seen_at)
+         SELECT repository, pull, max(head), 0, max(seen_at) FROM pusher
+         WHERE account <> 0 AND seen_at < ?1 AND NOT EXISTS (
+             SELECT 1 FROM pull_state AS open
+             WHERE open.repository = pusher.repository AND open.pull = pusher.pull)
+         GROUP BY repository, pull ON CONFLICT DO NOTHING",
+        CLOSED,
+    ),
+    (
+        "DELETE FROM pusher
+         WHERE account <> 0 AND seen_at < ?1 AND NOT EXISTS (
+             SELECT 1 FROM pull_state AS open
+             WHERE open.repository = pusher.repository AND open.pull = pusher.pull)",
+        CLOSED,
+    ),
+    (
+        "DELETE FROM command WHERE ask IN (
+             SELECT id FROM ask WHERE done = 1 AND received_at < ?1)",
+        ASKED,
+    ),
+    ("DELETE FROM ask WHERE done = 1 AND received_at < ?1", ASKED),
+    ("DELETE FROM blob_digest WHERE used_at < ?1", UNUSED_DIGEST),
     ("DELETE FROM tree_listing WHERE used_at < ?1", UNUSED),
     ("DELETE FROM blob_bytes WHERE used_at < ?1", UNUSED),
     ("DELETE FROM source_facts WHERE used_at < ?1", UNUSED),

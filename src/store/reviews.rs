@@ -207,12 +207,13 @@ impl Store {
             })
             .collect();
         sqlx::query(
-            "INSERT INTO pusher (repository, pull, head, account)
-             SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+            "INSERT INTO pusher (repository, pull, head, account, seen_at)
+             SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?2
              FROM json_each(?1) AS row WHERE TRUE ORDER BY row.key
              ON CONFLICT DO NOTHING",
         )
         .bind(json(&rows)?)
+        .bind(self.now_ms())
         .execute(&mut **tx)
         .await?;
         Ok(())

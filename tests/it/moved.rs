@@ -5,6 +5,7 @@ use std::time::Duration;
 use frostline::demo::forge::{Answer, CheckRun, Fault, Forge};
 use frostline::model::{InstallationId, PrNumber, PullKey, RepoName};
 use frostline::store::{RepoKey, Task};
+use sqlx::Connection as _;
 
 use crate::support::world::{REPO, World};
 
@@ -240,4 +241,30 @@ async fn no_token_goes_to_another_host_and_its_answer_is_not_believed() {
     // It came without credentials.
     assert_eq!(heard[0].status, 401);
     assert_eq!(heard[0].answer["message"], "Requires authentication");
+}
+
+/// The columns that name a repository in a table of the database.
+const COLUMNS: &str = "SELECT one.name || ': ' || field.name FROM sqlite_master AS one,
+    pragma_table_info(one.name) AS field
+    WHERE one.type = 'table' AND field.name = 'repository'";
+
+#[tokio::test]
+async fn every_table_of_a_repository_goes_along() {
+    let world = World::new().await;
+    let mut raw = sqlx::SqliteConnection::connect(world.database())
+        .await
+        .expect("a database");
+    let columns: Vec<String> = sqlx::query_scalar(COLUMNS)
+        .fetch_all(&mut raw)
+        .await
+        .expect("columns");
+    assert!(columns.len() > 15, "{columns:#?}");
+    let source = include_str!("../../src/store/names.rs");
+    for column in columns {
+        // Deliveries say what came, and leases end.
+        let stays = ["delivery: repository", "head_lease: repository"];
+        let moves = column.replace(": ", "\": \"");
+        let is_named = source.contains(&format!("\"{moves}\","));
+        assert!(is_named || stays.contains(&column.as_str()), "{column}");
+    }
 }

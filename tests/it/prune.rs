@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use frostline::model::PrNumber;
+use frostline::model::{DeliveryId, PrNumber};
+use frostline::store::{Delivery, Pushed, RunKey, Task};
 use sqlx::Connection as _;
 
 use crate::support::world::{AGENT, REPO, World};
@@ -84,4 +85,65 @@ async fn a_cache_that_is_too_large_loses_what_was_used_longest_ago() {
     assert_eq!(caches(&world).await[1..], [0, 0]);
     world.evaluate(number).await;
     assert_eq!(world.conclusion(number), "success");
+}
+
+#[tokio::test]
+async fn what_approvals_and_commands_rest_on_goes_half_a_year_after_the_pull_request() {
+    let world = World::new().await;
+    let number = world.pull("fix", COVERED);
+    let fixtures = count(&world, "blob_digest").await;
+    assert_eq!(fixtures, 0);
+    world.evaluate(number).await;
+    let key = world.key(number);
+    let pushed = |at: &'static str| Delivery {
+        id: DeliveryId(at.to_owned()),
+        event: "pull_request".to_owned(),
+        action: "synchronize".to_owned(),
+        tasks: vec![Task::from(&key)],
+        pushed: Some(Pushed {
+            head: world.forge.head(REPO, number).unwrap(),
+            account: 7,
+        }),
+        foreign: None,
+        rerun: None,
+        ask: None,
+    };
+    world.store.receive(&pushed("first")).await.unwrap();
+    world.runner().drain().await.unwrap();
+    let tables = ["shown", "pusher", "blob_digest"];
+    let all = async || {
+        let mut all = Vec::new();
+        for table in tables {
+            all.push(count(&world, table).await);
+        }
+        all
+    };
+    let full = all().await;
+    assert!(full.iter().all(|rows| *rows > 0), "{full:?}");
+    // While it is open nothing goes but what can be had again.
+    world.advance(400 * DAY);
+    world.store.prune().await.unwrap();
+    assert_eq!(all().await, [full[0], full[1], 0]);
+    let close = world
+        .forge
+        .edit_pull(REPO, number, |pull| pull.open = false);
+    close.unwrap();
+    world.evaluate(number).await;
+    world.store.prune().await.unwrap();
+    assert_eq!(all().await, [0, 1, 0]);
+    // Who pushed is not known any more, which is not nobody.
+    let pushes = world.store.pushes(&run_key(&world, number)).await.unwrap();
+    let accounts: Vec<u64> = pushes.iter().map(|(pushed, _)| pushed.account).collect();
+    assert_eq!(accounts, [0]);
+    world.store.prune().await.unwrap();
+    assert_eq!(all().await, [0, 1, 0]);
+}
+
+fn run_key(world: &World, number: u64) -> RunKey {
+    RunKey {
+        repo: REPO.parse().unwrap(),
+        pull: PrNumber(number),
+        head: world.forge.head(REPO, number).unwrap(),
+        check_name: "frostline".to_owned(),
+    }
 }
