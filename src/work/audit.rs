@@ -32,6 +32,7 @@ pub(super) async fn attempt(app: &App, store: &Store, place: Place<'_>, lease: &
         true => Err(Stop::Poison),
         false => audit.run().await,
     };
+    tracing::Span::current().record("requests", client.requests());
     let stop = match done {
         Ok(()) => return Outcome::Done,
         Err(stop) => stop,
@@ -63,6 +64,7 @@ impl<'a> Audit<'a> {
             client: self.client,
             store: self.store,
         };
+        tracing::Span::current().record("head", tip.commit.sha.as_str());
         let contract = gatherer.contract_at(&tip).await?;
         let mut publisher = self.publisher(&tip).await?;
         let now = self.store.now();
@@ -81,7 +83,7 @@ impl<'a> Audit<'a> {
                 publisher.apply(&action, Some(record)).await?;
             }
         }
-        tracing::info!(branch, verdict = decision.verdict.name(), "audited");
+        tracing::Span::current().record("verdict", decision.verdict.name());
         Ok(self
             .store
             .put_audited(self.client.repo(), branch, &contract.digest)

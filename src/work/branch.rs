@@ -46,7 +46,9 @@ pub(super) async fn attempt(app: &App, store: &Store, place: Place<'_>, lease: &
         place,
         lease,
     };
-    match look.look().await {
+    let looked = look.look().await;
+    tracing::Span::current().record("requests", client.requests());
+    match looked {
         Ok(()) => Outcome::Done,
         Err(stop) => stop.settle(store, lease).await,
     }
@@ -72,6 +74,7 @@ impl Look<'_> {
             Err(ForgeError::NotFound(_)) => return self.gone().await,
             Err(error) => return Err(error.into()),
         };
+        tracing::Span::current().record("head", tip.commit.sha.as_str());
         let gatherer = Gatherer {
             client: self.client,
             store: self.store,

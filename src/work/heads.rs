@@ -17,21 +17,28 @@ pub(super) async fn attempt(
     (repo, head): (&RepoKey, &Sha),
     lease: &Lease,
 ) -> Outcome {
-    match enqueue_pulls(app, store, repo, head).await {
+    let client = app.client(repo.installation, repo.repo.clone());
+    let found = enqueue_pulls(&client, store, repo, head).await;
+    tracing::Span::current().record("requests", client.requests());
+    match found {
         Ok(()) => Outcome::Done,
         Err(stop) => stop.settle(store, lease).await,
     }
 }
 
-async fn enqueue_pulls(app: &App, store: &Store, repo: &RepoKey, head: &Sha) -> Result<(), Stop> {
+async fn enqueue_pulls(
+    client: &Client,
+    store: &Store,
+    repo: &RepoKey,
+    head: &Sha,
+) -> Result<(), Stop> {
     if let Some(group) = store.group_at(&repo.repo, head).await? {
         let repo = repo.clone();
         store
             .enqueue_task(Task::Group { repo, group }, Duration::ZERO)
             .await?;
     }
-    let client = app.client(repo.installation, repo.repo.clone());
-    again_audits(store, &client, repo, head).await?;
+    again_audits(store, client, repo, head).await?;
     let pulls = match client.pulls_of_commit(head).await {
         Ok(pulls) => pulls,
         // No such commit, or none any more: no pull request has it.

@@ -34,7 +34,10 @@ async fn outcome(result: Result<(), Stop>, store: &Store, lease: &Lease) -> Outc
 
 /// Everything.
 pub(super) async fn sweep(app: &App, store: &Store, lease: &Lease) -> Outcome {
-    outcome(sweep_all(app, store).await, store, lease).await
+    let app = app.counted();
+    let swept = sweep_all(&app, store).await;
+    tracing::Span::current().record("requests", app.requests());
+    outcome(swept, store, lease).await
 }
 
 async fn sweep_all(app: &App, store: &Store) -> Result<(), Stop> {
@@ -102,7 +105,10 @@ pub(super) async fn installation(
     id: InstallationId,
     lease: &Lease,
 ) -> Outcome {
-    outcome(sweep_installation(app, store, id).await, store, lease).await
+    let app = app.counted();
+    let swept = sweep_installation(&app, store, id).await;
+    tracing::Span::current().record("requests", app.requests());
+    outcome(swept, store, lease).await
 }
 
 async fn sweep_installation(app: &App, store: &Store, id: InstallationId) -> Result<(), Stop> {
@@ -151,17 +157,18 @@ pub(super) async fn repository(
     (repo, default_branch): (&RepoKey, Option<&str>),
     lease: &Lease,
 ) -> Outcome {
-    let swept = sweep_repository(app, store, repo, default_branch).await;
+    let client = app.client(repo.installation, repo.repo.clone());
+    let swept = sweep_repository(&client, store, repo, default_branch).await;
+    tracing::Span::current().record("requests", client.requests());
     outcome(swept, store, lease).await
 }
 
 async fn sweep_repository(
-    app: &App,
+    client: &Client,
     store: &Store,
     repo: &RepoKey,
     default_branch: Option<&str>,
 ) -> Result<(), Stop> {
-    let client = app.client(repo.installation, repo.repo.clone());
     let pulls = client.open_pulls().await?;
     let open: BTreeSet<PrNumber> = pulls.iter().map(|pull| PrNumber(pull.number)).collect();
     let seen = store.seen_pulls(&repo.repo).await?;
@@ -182,7 +189,7 @@ async fn sweep_repository(
     for number in closed.difference(&open) {
         enqueue(store, repo, *number).await?;
     }
-    look_at_branches(&client, store, repo, default_branch, &pulls).await
+    look_at_branches(client, store, repo, default_branch, &pulls).await
 }
 
 async fn enqueue(store: &Store, repo: &RepoKey, number: PrNumber) -> Result<(), Stop> {

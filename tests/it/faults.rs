@@ -307,40 +307,57 @@ async fn a_token_that_expires_before_any_request_is_replaced_within_the_job() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_a_little_wrong_does_no_harm_and_a_wrong_one_is_waited_for() {
-    for (back, ahead) in [(45, 0), (0, 8 * 60)] {
+async fn a_clock_that_is_wrong_does_no_harm() {
+    type Move = fn(&Forge, Duration) -> anyhow::Result<()>;
+    // A little, and so much that the forge refuses the App's signature.
+    let moves: [(Move, u64, usize); 4] = [
+        (Forge::set_back, 45, 0),
+        (Forge::advance, 8 * 60, 0),
+        (Forge::set_back, 20 * 60, 1),
+        (Forge::advance, 3 * 60 * 60, 1),
+    ];
+    for (away, seconds, refusals) in moves {
         let world = World::new().await;
-        world.forge.set_back(Duration::from_secs(back)).unwrap();
-        world.forge.advance(Duration::from_secs(ahead)).unwrap();
+        away(&world.forge, Duration::from_secs(seconds)).unwrap();
         let number = world.pull("fix", COVERED);
         assert_eq!(world.evaluate(number).await, 1);
-        assert_eq!(
-            world.conclusion(number),
-            "success",
-            "{back} s back, {ahead} s ahead"
-        );
+        assert_eq!(world.conclusion(number), "success", "{seconds} s");
+        // It is refused once, and signed by the forge's clock from then on.
+        world.app.installations().await.unwrap();
+        let all = world.forge.requests();
+        let refused = all.iter().filter(|request| request.status == 401);
+        assert_eq!(refused.count(), refusals, "{seconds} s");
+        // Its tokens are good for as long as by a clock that is right.
+        let mints = |world: &World| {
+            let all = world.forge.requests();
+            let mint = |path: &str| path.ends_with("/access_tokens");
+            all.iter().filter(|request| mint(&request.path)).count()
+        };
+        let before = mints(&world);
+        world.client().repository().await.unwrap();
+        assert_eq!(mints(&world), before, "{seconds} s");
     }
-    type Move = fn(&Forge, Duration) -> anyhow::Result<()>;
-    let moves: [(Move, Move); 2] = [
-        (Forge::advance, Forge::set_back),
-        (Forge::set_back, Forge::advance),
-    ];
-    for (away, home) in moves {
-        let world = World::new().await;
-        let by = Duration::from_secs(20 * 60);
-        away(&world.forge, by).unwrap();
-        let number = world.pull("fix", COVERED);
-        world.evaluate(number).await;
-        assert_eq!(world.runs(number), []);
-        assert_eq!(
-            world.store.queue_counts().await.unwrap().queued,
-            1,
-            "it is not given up"
-        );
-        home(&world.forge, by).unwrap();
-        world.settle().await;
-        assert_eq!(world.conclusion(number), "success");
-    }
+}
+
+#[tokio::test]
+async fn a_signature_that_is_refused_by_a_clock_that_is_right_is_not_repeated() {
+    let world = World::new().await;
+    let refused = Fault::next("GET", "/app/installations", Answer::Status(401)).times(9);
+    world.forge.fault(refused);
+    world.app.installations().await.unwrap_err();
+    assert_eq!(world.forge.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_signature_is_tried_again_later() {
+    let world = World::new().await;
+    let refused = Fault::next("POST", "/access_tokens", Answer::Status(401));
+    world.forge.fault(refused);
+    let number = world.pull("fix", COVERED);
+    world.evaluate(number).await;
+    assert_eq!(world.runs(number), []);
+    world.settle().await;
+    assert_eq!(world.conclusion(number), "success");
 }
 
 // ---- The comment and the annotations ----

@@ -189,6 +189,37 @@ async fn a_job_is_one_line_that_tells_what_came_of_it_and_no_secret_is_logged() 
 }
 
 #[tokio::test]
+async fn the_lines_of_sweeps_branches_and_audits_tell_what_they_were_about() {
+    let world = World::new().await;
+    let forge = &world.forge;
+    let (key, secret) = (forge.private_key_pem(), forge.webhook_secret());
+    let mut serving = Serving::start(forge, key, secret, "info").await;
+    serving.job_done("audit").await;
+    let told = serving.stop().await;
+    let ends = lines_of(&told, "job done");
+    let tip = forge.branch(REPO, "main").unwrap();
+    for (kind, about) in [
+        ("sweep", &[][..]),
+        ("installation", &[]),
+        ("repository", &["repository"]),
+        ("branch", &["repository", "head"]),
+        ("audit", &["repository", "head", "verdict"]),
+    ] {
+        let mut of_kind = ends.iter().filter(|line| line["span"]["kind"] == kind);
+        let job = &of_kind.next().expect(kind)["span"];
+        assert!(job["requests"].as_u64() > Some(0), "{kind}: {job}");
+        let expected = [
+            ("repository", REPO),
+            ("head", tip.as_str()),
+            ("verdict", "pass"),
+        ];
+        for (field, value) in expected.iter().filter(|(field, _)| about.contains(field)) {
+            assert_eq!(job[field], *value, "{kind}: {job}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_webhook_secret_is_rotated_while_the_server_runs() {
     let world = World::new().await;
     let forge = &world.forge;

@@ -223,13 +223,17 @@ fn finish(shared: &Shared, record: Recorded, mut response: Response) -> Response
     };
     // What has not changed costs nothing.
     let cost = u32::from(response.status() != StatusCode::NOT_MODIFIED);
-    let (limit, remaining, reset) = shared.state().spend(cost);
+    let ((limit, remaining, reset), now) = {
+        let mut state = shared.state();
+        (state.spend(cost), state.now())
+    };
     let headers = response.headers_mut();
     let mut header = |name: &'static str, value: String| {
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.entry(name).or_insert(value);
         }
     };
+    header("date", now.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
     header("x-github-request-id", format!("FAKE:{number:06X}"));
     header("x-github-api-version-selected", "2022-11-28".to_owned());
     header("x-ratelimit-limit", limit.to_string());

@@ -5,6 +5,7 @@
 //! can't write.
 
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::forge::ForgeError;
 use crate::model::{InstallationId, RepoName};
 
-use super::transport::{self, Call, Transport};
+use super::transport::{self, Answer, Call, Transport};
 
 /// What tokens are asked for: what the requests of this room need and nothing else. The App's manifest
 /// asks for the same (a test compares).
@@ -37,6 +38,8 @@ pub const PROPOSING: &[(&str, &str)] = &[
 
 /// A token is not used in its last minutes: a request must end while it is valid.
 const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(3);
+/// Clocks that are less apart, in seconds, are no reason for the forge to refuse a signature.
+const LEAST_SKEW: u64 = 30;
 /// Most tokens kept at a time.
 const CACHED_TOKENS: u64 = 10_000;
 
@@ -156,6 +159,8 @@ impl moka::Expiry<Key, Token> for BeforeExpiry {
 pub(super) struct Tokens {
     app_id: u64,
     key: RwLock<AppKey>,
+    /// How far ahead of this machine's clock the App signs, in seconds: 0 until the forge refused that.
+    ahead: AtomicI64,
     cache: moka::future::Cache<Key, Token>,
 }
 
@@ -176,6 +181,7 @@ impl Tokens {
         Self {
             app_id: key.id,
             key: RwLock::new(key),
+            ahead: AtomicI64::new(0),
             cache,
         }
     }
@@ -215,11 +221,37 @@ impl Tokens {
             .map_err(|error| (*error).clone())
     }
 
-    /// The App's own signature, for requests about the App itself.
-    pub fn app(&self) -> Result<HeaderValue, ForgeError> {
+    /// Sends what the App itself signs. If the forge refuses the signature while its clock is far from this
+    /// machine's, it is signed once more, by the forge's clock; a refused request has done nothing.
+    pub async fn send_signed(
+        &self,
+        transport: &Transport,
+        call: &Call,
+        path: &str,
+    ) -> Result<Answer, ForgeError> {
+        let (answer, _) = transport::send(transport, call, path, self.app()?).await;
+        if !matches!(answer, Err(ForgeError::Unauthorized(_))) {
+            return answer;
+        }
+        let ahead = transport.clock.ahead().num_seconds();
+        let signed = self.ahead.load(Ordering::Relaxed);
+        if ahead.abs_diff(signed) < LEAST_SKEW {
+            return answer;
+        }
+        tracing::warn!(
+            seconds = ahead,
+            "the forge's clock is ahead of this machine's; signing by the forge's"
+        );
+        self.ahead.store(ahead, Ordering::Relaxed);
+        transport::send(transport, call, path, self.app()?).await.0
+    }
+
+    /// The App's own signature.
+    fn app(&self) -> Result<HeaderValue, ForgeError> {
         let key = self.key.read().unwrap_or_else(PoisonError::into_inner);
+        let now = Utc::now() + TimeDelta::seconds(self.ahead.load(Ordering::Relaxed));
         let jwt = key
-            .jwt(Utc::now())
+            .jwt(now)
             .map_err(|_| ForgeError::Unauthorized("the App's key can't sign".to_owned()))?;
         bearer(&jwt)
     }
@@ -263,14 +295,14 @@ impl Tokens {
             body,
         );
         let path = format!("{api_path}{}", call.path);
-        let (answer, _) = transport::send(transport, &call, &path, self.app()?).await;
-        let answer = answer?;
+        let answer = self.send_signed(transport, &call, &path).await?;
         // serde's message could quote the token.
         let minted: Minted = serde_json::from_slice(&answer.body)
             .map_err(|_| ForgeError::Malformed(format!("{}: no token", call.name())))?;
         Ok(Token {
             secret: minted.token,
-            expires_at: minted.expires_at,
+            // The forge's time, and the time at which it comes here.
+            expires_at: minted.expires_at - transport.clock.ahead(),
         })
     }
 }

@@ -59,6 +59,8 @@ struct Inner {
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
+    /// Requests about the App itself.
+    requests: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for App {
@@ -132,6 +134,7 @@ impl App {
         let transport = transport::build(&url.origin().ascii_serialization(), timeouts, metrics)
             .map_err(|_| SettingsError::Transport)?;
         Ok(Self {
+            requests: Arc::default(),
             inner: Arc::new(Inner {
                 transport,
                 host: page_host(&url),
@@ -154,10 +157,30 @@ impl App {
         self.inner.tokens.replace_key(key)
     }
 
+    /// The same App with a counter of its own for requests that are about no one repository.
+    pub fn counted(&self) -> Self {
+        Self {
+            requests: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Requests about the App itself since [`App::counted`].
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    fn count(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A request about the App itself.
     pub(super) async fn signed(&self, call: &Call) -> Result<Answer, ForgeError> {
-        let authorization = self.inner.tokens.app()?;
-        self.send_with(call, authorization).await
+        self.count();
+        let inner = &self.inner;
+        let path = format!("{}{}", inner.api_path, call.path);
+        let tokens = &inner.tokens;
+        tokens.send_signed(&inner.transport, call, &path).await
     }
 
     pub(super) async fn send_with(
@@ -165,6 +188,7 @@ impl App {
         call: &Call,
         authorization: HeaderValue,
     ) -> Result<Answer, ForgeError> {
+        self.count();
         let inner = &self.inner;
         let path = format!("{}{}", inner.api_path, call.path);
         let (answer, _) = transport::send(&inner.transport, call, &path, authorization).await;
@@ -176,6 +200,7 @@ impl App {
         &self,
         installation: InstallationId,
     ) -> Result<HeaderValue, ForgeError> {
+        self.count();
         let inner = &self.inner;
         let body = serde_json::json!({"permissions": {"metadata": "read"}});
         let token = inner
@@ -264,11 +289,8 @@ impl Client {
         let inner = &self.app.inner;
         let login = inner.bot.get_or_try_init(async || {
             let call = Call::get("/app");
-            let path = format!("{}{}", inner.api_path, call.path);
             self.count();
-            let (answer, _) =
-                transport::send(&inner.transport, &call, &path, inner.tokens.app()?).await;
-            let answer = answer?;
+            let answer = self.app.signed(&call).await?;
             let Myself { slug } = answer.json(&call)?;
             Ok(format!("{slug}[bot]"))
         });

@@ -12,6 +12,7 @@ mod app;
 mod auth;
 mod blobs;
 mod client;
+mod clock;
 mod endpoints;
 pub mod gather;
 mod manifest;

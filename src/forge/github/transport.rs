@@ -12,6 +12,7 @@ use octocrab::{OctoBody, Octocrab};
 use crate::forge::ForgeError;
 use crate::metrics::{Metrics, RATE_RESOURCES, RateLeft};
 
+use super::clock::ForgeClock;
 use super::redirect::{self, Way};
 
 /// How long a request may take.
@@ -184,6 +185,7 @@ pub(super) fn build(
         octocrab,
         origin: origin.to_owned(),
         total: timeouts.total,
+        clock: ForgeClock::default(),
         metrics,
     })
 }
@@ -195,6 +197,7 @@ pub(super) struct Transport {
     /// Scheme, host and port.
     origin: String,
     total: Duration,
+    pub clock: ForgeClock,
     pub metrics: Metrics,
 }
 
@@ -272,7 +275,10 @@ async fn exchange(
     let way = Way::of(&parts.extensions, &transport.origin, &asked);
     let answer = match way {
         Way::Elsewhere => Err(redirect::elsewhere(call)),
-        Way::Straight | Way::Redirected => read(call, &parts, body).await,
+        Way::Straight | Way::Redirected => {
+            transport.clock.note(&parts.headers, Utc::now());
+            read(call, &parts, body).await
+        }
     };
     (redirect::seen(way, answer), rate)
 }
