@@ -149,9 +149,13 @@ fn node(decision: &Decision, subject: &str) -> Option<String> {
     }
     for row in rows.iter().take(NAMED) {
         text.push_str(&format!(
-            "- Frozen in {}, {}: {}{}\n",
+            "- A row in {}, {}{}: {}{}\n",
             code(&row.source, Place::Line),
             row.state,
+            match row.why.as_str() {
+                "" => String::new(),
+                why => format!(" ({})", prose(why, Place::Line)),
+            },
             prose(&row.reason, Place::Line),
             match &row.owner {
                 Some(owner) => format!(", owned by {}", code(owner, Place::Line)),

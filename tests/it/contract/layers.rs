@@ -526,3 +526,40 @@ fn a_long_evidence_ledger_is_read_line_by_line() {
     assert_eq!((read.rows, read.last.len()), (200_000, 1));
     assert_eq!(read.last[0].line, 200_000);
 }
+
+/// The three kinds of rows in one list: what a writer is given comes out of the parser again.
+#[test]
+fn a_row_that_is_written_is_read_again_as_it_was() {
+    let list = freezes::parse("f.json", text_of(super::FREEZES, 1)).expect("a freeze list");
+    for row in &list.entries {
+        let bytes = freezes::edit("f.json", None, &Edit::Add(row.clone())).expect("a list");
+        let read = freezes::parse("f.json", &bytes).expect("a list");
+        assert!(read.entries[0].same_row(row));
+    }
+    let catalog = catalog::parse("c.json", text_of(CATALOG, 0)).expect("a catalog");
+    for row in &catalog.properties {
+        let bytes = catalog::edit("c.json", None, &Edit::Add(row.clone())).expect("a catalog");
+        let read = catalog::parse("c.json", &bytes).expect("a catalog");
+        let line = read.properties[0].line;
+        assert_eq!(
+            read.properties[0],
+            catalog::Property {
+                line,
+                ..row.clone()
+            }
+        );
+    }
+    let ledger = ledger::parse("l.json", text_of(LEDGER, 0)).expect("a ledger");
+    for row in &ledger.entries {
+        let bytes = ledger::edit("l.json", None, &Edit::Add(row.clone())).expect("a ledger");
+        let read = ledger::parse("l.json", &bytes).expect("a ledger");
+        let line = read.entries[0].line;
+        assert_eq!(
+            read.entries[0],
+            ledger::LedgerEntry {
+                line,
+                ..row.clone()
+            }
+        );
+    }
+}
