@@ -1,7 +1,12 @@
 //! What stands behind a command's name. PURE.
 
+use std::collections::BTreeMap;
+
+use super::Owner;
 use crate::contract::reader::why_not_canonical;
+use crate::contract::seed::Seed;
 use crate::model::NodeId;
+use crate::propose::{NewFreeze, REASONS, Reopening};
 
 /// Why a line's arguments are none: a clause, or nothing where the usage says it all.
 pub(super) type Wrong = String;
@@ -19,6 +24,16 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Wrong> {
                     .ok_or_else(|| format!("the {first} that is opened is not closed"))?;
                 (&inner[..end], &inner[end + 1..])
             }
+            // `key="several words"`
+            _ if let Some(value) = quoted_value(rest) => {
+                let inner = &rest[value..];
+                let end = inner
+                    .find('"')
+                    .ok_or_else(|| "the \" that is opened is not closed".to_owned())?;
+                words.push(format!("{}{}", &rest[..value - 1], &inner[..end]));
+                rest = inner[end + 1..].trim_start();
+                continue;
+            }
             _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
         };
         if left.chars().next().is_some_and(|c| !c.is_whitespace()) {
@@ -28,6 +43,97 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Wrong> {
         rest = left.trim_start();
     }
     Ok(words)
+}
+
+/// Where the value begins behind `key="`.
+fn quoted_value(rest: &str) -> Option<usize> {
+    let at = rest.find("=\"")?;
+    let is_key = rest[..at].bytes().all(|b| b.is_ascii_lowercase());
+    (is_key && at > 0).then_some(at + 2)
+}
+
+/// Words `key=value`, by their keys; each at most once.
+fn pairs<'w>(words: &'w [String], keys: &[&str]) -> Result<BTreeMap<&'w str, &'w str>, Wrong> {
+    let mut pairs = BTreeMap::new();
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        if !keys.contains(&key) {
+            return Err(format!("{word:?} is none of its arguments"));
+        }
+        if value.is_empty() || pairs.insert(key, value).is_some() {
+            return Err(format!("`{key}=` wants one value"));
+        }
+    }
+    Ok(pairs)
+}
+
+fn seed(text: &str) -> Result<Seed, Wrong> {
+    Seed::of_word(text).ok_or_else(|| {
+        format!("the seed {text:?} is neither an integer of at most 64 bits nor hex digits")
+    })
+}
+
+fn reason(text: &str) -> Result<String, Wrong> {
+    match REASONS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "the reason {text:?} freezes nothing; {} do",
+            REASONS.join(", ")
+        )),
+    }
+}
+
+/// `@login` or `@org/team`.
+fn owner(text: &str) -> Result<String, Wrong> {
+    match Owner::of(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(format!(
+            "the owner {text:?} is neither @login nor @org/team"
+        )),
+    }
+}
+
+/// A node id, and what a new row of the seed ledger says of it.
+pub(super) fn new_freeze(line: &str) -> Result<NewFreeze, Wrong> {
+    let words = words(line)?;
+    let (first, rest) = words.split_first().ok_or_else(Wrong::new)?;
+    let given = pairs(rest, &["seed", "reason", "owner", "replay"])?;
+    let need = |key: &str| {
+        given
+            .get(key)
+            .copied()
+            .ok_or_else(|| format!("`{key}=` is missing"))
+    };
+    Ok(NewFreeze {
+        nodeid: node(first)?,
+        seed: seed(need("seed")?)?,
+        reason: reason(need("reason")?)?,
+        owner: owner(need("owner")?)?,
+        replay: given.get("replay").map(|line| (*line).to_owned()),
+    })
+}
+
+/// A node id, and what changes of its row.
+pub(super) fn reopening(line: &str) -> Result<Reopening, Wrong> {
+    let words = words(line)?;
+    let (first, rest) = match words.split_first() {
+        Some((first, rest)) if !first.contains('=') || first.contains("::") => (Some(first), rest),
+        _ => (None, words.as_slice()),
+    };
+    let given = pairs(rest, &["seed", "reason"])?;
+    Ok(Reopening {
+        nodeid: first.map(|word| node(word)).transpose()?,
+        seed: given.get("seed").map(|text| seed(text)).transpose()?,
+        reason: given.get("reason").map(|text| reason(text)).transpose()?,
+    })
+}
+
+/// One node id.
+pub(super) fn one_node(line: &str) -> Result<NodeId, Wrong> {
+    match words(line)?.as_slice() {
+        [word] => node(word),
+        _ => Err(Wrong::new()),
+    }
 }
 
 /// A path of the repository, which need not exist.

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod grammar;
+mod owner;
 mod rights;
 mod table;
 
@@ -12,10 +13,14 @@ mod table;
 mod tests;
 
 pub use grammar::{MOST_LINES, Mistake, find, read};
+pub use owner::Owner;
 pub use rights::{Actor, Authorized, Denied, Ties, authorize};
-pub use table::{Barred, Button, COMMANDS, LOCK_BUTTON, RECHECK_BUTTON, Row, Who, of_button};
+pub use table::{
+    Barred, Button, COMMANDS, LOCK_BUTTON, RECHECK_BUTTON, REOPEN_BUTTON, Row, Who, of_button,
+};
 
 use crate::model::NodeId;
+use crate::propose::{NewFreeze, Reopening};
 
 /// A command with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +30,9 @@ pub enum Command {
     /// A path or a node id, as it was written.
     Explain(String),
     Recheck,
+    Reopen(Reopening),
+    Freeze(NewFreeze),
+    Close(NodeId),
     Lock,
     /// A rule of the map: these properties guard the path.
     Map {

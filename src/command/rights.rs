@@ -1,6 +1,6 @@
 //! Who may give which command. PURE.
 
-use super::{Barred, Command, Who};
+use super::{Barred, Command, Row, Who};
 use crate::model::{Fact, Permission, PrNumber, Tie};
 
 /// Who gave a command.
@@ -23,6 +23,10 @@ pub struct Ties {
     /// An open pull request that the account opened or pushed to and whose write-set concerns what the
     /// command is about.
     pub concerned: Fact<Option<PrNumber>>,
+    /// Owners of the row that the command is about, as written.
+    pub owners: Vec<String>,
+    /// The account is one of them, or in one of their teams.
+    pub owns: Fact<bool>,
     /// `review.author_may_accept`.
     pub author_may_accept: bool,
 }
@@ -34,6 +38,8 @@ impl Ties {
             is_agent: false,
             tie: Fact::Unavailable("nobody looked".to_owned()),
             concerned: Fact::Unavailable("nobody looked".to_owned()),
+            owners: Vec::new(),
+            owns: Fact::Unavailable("nobody looked".to_owned()),
             author_may_accept: false,
         }
     }
@@ -63,6 +69,26 @@ impl<C> Authorized<C> {
 #[error("{0}")]
 pub struct Denied(pub String);
 
+/// Refusals say who could.
+fn may_as_owner(row: &Row, ties: &Ties) -> Result<(), Denied> {
+    let owners = match ties.owners.is_empty() {
+        true => "it names no owner".to_owned(),
+        false => format!("it is owned by {}", ties.owners.join(", ")),
+    };
+    match &ties.owns {
+        Fact::Known(true) => Ok(()),
+        Fact::Known(false) => Err(Denied(format!(
+            "`{}` is for {} ({owners})",
+            row.name,
+            row.who.words()
+        ))),
+        other => Err(Denied(format!(
+            "whether you own the row could not be told ({owners}; {})",
+            other.why_not().unwrap_or_default()
+        ))),
+    }
+}
+
 /// The one place where it is decided who may do what.
 pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>, Denied> {
     if actor.is_bot {
@@ -72,7 +98,7 @@ pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>,
     let least = match row.who {
         Who::Anyone => return Ok(Authorized { command }),
         Who::Reader => Permission::Read,
-        Who::Writer => Permission::Write,
+        Who::Writer | Who::Owner => Permission::Write,
         Who::Maintainer => Permission::Maintain,
     };
     match &actor.permission {
@@ -86,6 +112,9 @@ pub fn authorize(command: Command, actor: &Actor) -> Result<Authorized<Command>,
                 other.why_not().unwrap_or_default()
             )));
         }
+    }
+    if row.who == Who::Owner && !actor.has(Permission::Maintain) {
+        may_as_owner(row, &actor.ties)?;
     }
     if row.who >= Who::Writer && actor.ties.is_agent {
         return Err(Denied(format!(

@@ -10,6 +10,8 @@ pub enum Who {
     Reader,
     /// Has write access; no agent's account.
     Writer,
+    /// Owns the row and has write access, or maintains or administers the repository; no agent's account.
+    Owner,
     /// Maintains or administers the repository; no agent's account.
     Maintainer,
 }
@@ -21,6 +23,9 @@ impl Who {
             Self::Anyone => "anyone who can comment",
             Self::Reader => "people with read access",
             Self::Writer => "people with write access",
+            Self::Owner => {
+                "the row's owner, with write access, and people who maintain or administer the repository"
+            }
             Self::Maintainer => "people who maintain or administer the repository",
         }
     }
@@ -169,13 +174,46 @@ pub static NOTE: Row = Row {
     },
 };
 
+pub static REOPEN: Row = Row {
+    name: "reopen",
+    arguments: "[NODEID] [reason=ORDER|CLOCK|IO] [seed=N]",
+    who: Who::Owner,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request that binds a void row of the seed ledger to the fixtures as this pull request \
+           has them; the node id may be left out where one row is void; not for who brings a patch that concerns it",
+    build: |rest| Ok(Command::Reopen(arguments::reopening(rest)?)),
+};
+
+pub static FREEZE: Row = Row {
+    name: "freeze",
+    arguments: "NODEID seed=N reason=ORDER|CLOCK|IO owner=@OWNER [replay=\"LINE\"]",
+    who: Who::Writer,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request with a new row of the seed ledger; not for who brings a patch that concerns it",
+    build: |rest| Ok(Command::Freeze(arguments::new_freeze(rest)?)),
+};
+
+pub static CLOSE: Row = Row {
+    name: "close",
+    arguments: "NODEID",
+    who: Who::Owner,
+    barred: Barred::Concerned,
+    bound: true,
+    help: "opens a pull request that removes the rows that freeze this very test; not for who brings a patch that \
+           concerns it",
+    build: |rest| Ok(Command::Close(arguments::one_node(rest)?)),
+};
+
 fn reason(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// Every command, in the order in which help lists them.
-pub static COMMANDS: [&Row; 9] = [
-    &HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN, &LOCK, &MAP, &NOTE,
+pub static COMMANDS: [&Row; 12] = [
+    &HELP, &STATUS, &EXPLAIN, &RECHECK, &ACCEPT, &HUMAN, &REOPEN, &FREEZE, &CLOSE, &LOCK, &MAP,
+    &NOTE,
 ];
 
 impl Command {
@@ -188,6 +226,9 @@ impl Command {
             Self::Recheck => &RECHECK,
             Self::Accept(_) => &ACCEPT,
             Self::Human(_) => &HUMAN,
+            Self::Reopen(_) => &REOPEN,
+            Self::Freeze(_) => &FREEZE,
+            Self::Close(_) => &CLOSE,
             Self::Lock => &LOCK,
             Self::Map { .. } => &MAP,
             Self::Note { .. } => &NOTE,
@@ -219,12 +260,19 @@ pub static LOCK_BUTTON: Button = Button {
     row: &LOCK,
 };
 
+/// Where a freeze is void.
+pub static REOPEN_BUTTON: Button = Button {
+    label: "Reopen freeze",
+    description: "Pull request: bind the void row anew",
+    row: &REOPEN,
+};
+
 /// The command line that a pressed button stands for, by its identifier (the command's name).
 pub fn of_button(identifier: &str) -> Option<String> {
-    [&RECHECK_BUTTON, &LOCK_BUTTON]
+    [&RECHECK_BUTTON, &REOPEN_BUTTON, &LOCK_BUTTON]
         .into_iter()
         .find(|button| button.row.name == identifier)
-        .map(|button| button.row.usage())
+        .map(|button| format!("/frostline {}", button.row.name))
 }
 
 /// People copy names with the backticks around them.

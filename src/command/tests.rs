@@ -1,4 +1,6 @@
-use super::{Actor, Barred, COMMANDS, Command, MOST_LINES, Row, Ties, Who, authorize, find, read};
+use super::{
+    Actor, Barred, COMMANDS, Command, MOST_LINES, Owner, Row, Ties, Who, authorize, find, read,
+};
 use crate::model::{Fact, NodeId, Permission, PrNumber, Tie};
 
 fn all(body: &str) -> Vec<String> {
@@ -93,7 +95,14 @@ fn a_mistake_says_what_was_meant() {
 fn usage(row: &Row) -> String {
     row.usage()
         .replace("PATH|NODEID", "src/a.rs")
-        .replace("NODEID…", "tests/test_a.py::test_a")
+        .replace(
+            "[NODEID] [reason=ORDER|CLOCK|IO] [seed=N]",
+            "NODEID seed=0x1f",
+        )
+        .replace("seed=N reason=ORDER|CLOCK|IO", "seed=7 reason=IO")
+        .replace("@OWNER [replay=\"LINE\"]", "@acme/parse replay=\"a b\"")
+        .replace("NODEID…", "NODEID")
+        .replace("NODEID", "tests/test_a.py::test_a")
         .replace("FIXTURE", "tests/fixtures/a.json")
         .replace("PATH", "src/a.rs")
 }
@@ -157,6 +166,8 @@ fn actor(permission: Fact<Permission>) -> Actor {
             is_agent: false,
             tie: Fact::Known(None),
             concerned: Fact::Known(None),
+            owners: vec!["@ann".to_owned()],
+            owns: Fact::Known(false),
             author_may_accept: false,
         },
     }
@@ -171,6 +182,8 @@ fn a_command_is_for_those_whom_the_table_names() {
             Who::Anyone => Permission::None,
             Who::Reader => Permission::Read,
             Who::Writer => Permission::Write,
+            // Nobody here owns the row.
+            Who::Owner => Permission::Maintain,
             Who::Maintainer => Permission::Maintain,
         };
         for permission in [
@@ -218,6 +231,8 @@ fn accept_is_never_for_who_brings_the_patch_or_for_an_agent() {
         is_agent,
         tie,
         concerned: Fact::Known(Some(PrNumber(9))),
+        owners: Vec::new(),
+        owns: Fact::Known(true),
         author_may_accept,
     };
     assert!(may(ties(Fact::Known(None), false, false)));
@@ -259,4 +274,84 @@ fn a_contract_command_is_never_for_whom_it_concerns_or_for_an_agent() {
         assert!(denied.contains("pull request 9"), "{denied}");
     }
     assert!(seen > 0);
+}
+
+#[test]
+fn a_row_is_its_owners_and_the_maintainers_and_a_refusal_says_who_could() {
+    let ask = |permission, owns: Fact<bool>| {
+        let actor = actor(Fact::Known(permission));
+        let ties = Ties {
+            owners: vec!["@acme/parse".to_owned()],
+            owns,
+            ..actor.ties.clone()
+        };
+        let command = read("/frostline close tests/test_a.py::test_a", 0).expect("a command");
+        let actor = Actor { ties, ..actor };
+        authorize(command, &actor)
+            .map(|_| ())
+            .map_err(|denied| denied.to_string())
+    };
+    assert_eq!(ask(Permission::Write, Fact::Known(true)), Ok(()));
+    assert_eq!(ask(Permission::Maintain, Fact::Known(false)), Ok(()));
+    assert!(
+        ask(Permission::Read, Fact::Known(true)).is_err(),
+        "an owner without write access"
+    );
+    let denied = ask(Permission::Write, Fact::Known(false)).expect_err("no owner");
+    assert!(denied.contains("@acme/parse"), "{denied}");
+    let unknown = Fact::Unavailable("403".to_owned());
+    let denied = ask(Permission::Write, unknown).expect_err("unknown");
+    assert!(denied.contains("could not be told"), "{denied}");
+}
+
+#[test]
+fn an_owner_is_a_login_or_a_team_and_nothing_else() {
+    assert_eq!(Owner::of("@ann"), Some(Owner::Login("ann".to_owned())));
+    let team = Owner::Team("acme".to_owned(), "parse".to_owned());
+    assert_eq!(Owner::of("@acme/parse"), Some(team));
+    for text in [
+        "ann", "@", "@a/b/c", "@a b", "@/x", "@a/", "@a\n", "@<b>", "",
+    ] {
+        assert_eq!(Owner::of(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn what_a_row_says_is_checked_when_it_is_asked_for() {
+    for (line, why) in [
+        (
+            "freeze a.py::t seed=x reason=IO owner=@a",
+            "neither an integer",
+        ),
+        (
+            "freeze a.py::t seed=1 reason=HASH owner=@a",
+            "freezes nothing",
+        ),
+        (
+            "freeze a.py::t seed=1 reason=IO owner=ann",
+            "neither @login nor @org/team",
+        ),
+        ("freeze a.py::t seed=1 reason=IO", "`owner=` is missing"),
+        (
+            "freeze a.py::t seed=1 seed=2 reason=IO owner=@a",
+            "wants one value",
+        ),
+        ("freeze a.py::t speed=1", "is none of its arguments"),
+        ("close", "write `/frostline close NODEID`"),
+        ("reopen a.py::t because", "is none of its arguments"),
+    ] {
+        let mistake = read(&format!("/frostline {line}"), 0).expect_err(line);
+        assert!(mistake.to_string().contains(why), "{line}: {mistake}");
+    }
+    let Ok(Command::Freeze(new)) = read(
+        "/frostline freeze a.js::t seed=5 reason=IO owner=@a replay=\"FC_SEED=5 npx vitest\"",
+        0,
+    ) else {
+        panic!("a command");
+    };
+    assert_eq!(new.replay.as_deref(), Some("FC_SEED=5 npx vitest"));
+    let Ok(Command::Reopen(bare)) = read("/frostline reopen", 0) else {
+        panic!("a command");
+    };
+    assert_eq!(bare.nodeid, None);
 }

@@ -36,6 +36,16 @@ impl Seed {
     }
 }
 
+impl Seed {
+    /// A seed as a person writes it in a command: an integer, or hex digits.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match reader::is_plain_integer(word) {
+            true => integer(word),
+            false => is_hex(word).then(|| Self::Hex(word.to_owned())),
+        }
+    }
+}
+
 impl fmt::Display for Seed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

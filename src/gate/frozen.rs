@@ -188,6 +188,7 @@ mod tests {
             current: None,
             unknown: None,
             is_added: false,
+            is_candidate: false,
             is_sensitive: false,
         }
     }

@@ -46,6 +46,8 @@ pub struct Row<'a> {
     pub unknown: Option<String>,
     /// The patch adds it, or changes it.
     pub is_added: bool,
+    /// It says itself that it exempts nothing yet, and is in order otherwise.
+    pub is_candidate: bool,
     /// It is about a sensitive path that the patch changes.
     pub is_sensitive: bool,
 }
@@ -252,6 +254,7 @@ impl<'a> Line<'a> {
             current: None,
             unknown: None,
             is_added,
+            is_candidate: false,
             is_sensitive: false,
         }
     }
@@ -293,15 +296,17 @@ fn of_ledger<'a>(
     known: &Option<BTreeSet<String>>,
 ) -> Claim<'a> {
     let added = judge::is_added(known, &judge::bare_ledger(row));
+    let problem = judge::ledger(row, runners);
     Claim {
-        problem: judge::ledger(row, runners),
         row: Row {
+            is_candidate: problem.as_deref() == Some(judge::CANDIDATE),
             reason: row.reason.as_deref().unwrap_or_default(),
             owner: row.owner.as_deref(),
             recorded: row.fixture_digest.as_deref(),
             opened_at: row.opened_at.as_deref(),
             ..Line(file, row.line, Layer::Ledger).row(row.nodeid.clone(), added)
         },
+        problem,
         expires_at: row.expires_at.as_deref(),
         property_id: row.property_id.as_deref(),
         property_digest: row.property_digest.as_deref(),

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::reading::{Judge, Reading};
 use crate::contract::catalog::{Catalog, Property};
 use crate::contract::glob::{GlobList, wildcard_free_beginning};
 use crate::digest;
@@ -122,6 +123,28 @@ pub fn globs_of<'s>(
         .get(nodeid.as_str())
         .or_else(|| catalog.get(nodeid.function()));
     row.map_or(default, |row| row.fixtures.as_slice())
+}
+
+/// The digest of a node's scope by the base tip's contract, on both ends of the patch; `None` when the
+/// fixtures could not be had.
+pub fn of_node(snapshot: &Snapshot, nodeid: &NodeId) -> Option<Digests> {
+    let reading = Reading::strict(&snapshot.contract);
+    let catalog = by_node(reading.catalog.base.ready());
+    let default = reading.default_scope(Judge::BaseTip);
+    let globs = globs_of(nodeid, &catalog, &default);
+    Files::new(snapshot)?
+        .digests(&BTreeSet::from([globs]))
+        .remove(globs)
+}
+
+/// The base tip's row of the catalog for a node.
+pub fn property_of(snapshot: &Snapshot, nodeid: &NodeId) -> Option<Property> {
+    let reading = Reading::strict(&snapshot.contract);
+    let catalog = by_node(reading.catalog.base.ready());
+    let row = catalog
+        .get(nodeid.as_str())
+        .or_else(|| catalog.get(nodeid.function()));
+    row.map(|row| (*row).clone())
 }
 
 /// The properties of a catalog by node id.

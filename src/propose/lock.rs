@@ -34,6 +34,7 @@ pub fn lock(snapshot: &Snapshot, pull: PrNumber) -> Result<Proposal, Unproposed>
         title: format!("Lock the fixtures of #{pull}"),
         files,
         digests: changed(&old, &pinned),
+        remark: None,
     })
 }
 

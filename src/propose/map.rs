@@ -47,5 +47,6 @@ pub fn map(snapshot: &Snapshot, path: &str, properties: &[NodeId]) -> Result<Pro
         title: format!("Guard {path}"),
         files: vec![ProposedFile::text(file, text, new)?],
         digests: Vec::new(),
+        remark: None,
     })
 }

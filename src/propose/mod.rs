@@ -4,6 +4,7 @@
 //! Invariant: a proposal holds contract files, and with a lock the fixtures that it pins; nothing else of
 //! anybody's patch goes with it.
 
+mod freeze;
 mod lock;
 mod map;
 mod note;
@@ -11,6 +12,7 @@ mod note;
 #[cfg(test)]
 mod tests;
 
+pub use freeze::{NewFreeze, REASONS, Reopening, close, freeze, owners, reopen, void_node};
 pub use lock::lock;
 pub use map::map;
 pub use note::note;
@@ -32,6 +34,8 @@ pub struct Proposal {
     pub files: Vec<ProposedFile>,
     /// Fixtures whose digest changes.
     pub digests: Vec<DigestChange>,
+    /// What whoever asked should know: a sentence without a full stop.
+    pub remark: Option<String>,
 }
 
 /// What becomes of a path of the base tip.

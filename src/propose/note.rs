@@ -38,5 +38,6 @@ pub fn note(snapshot: &Snapshot, fixture: &str, text: &str) -> Result<Proposal, 
             },
         }],
         digests: Vec::new(),
+        remark: None,
     })
 }

@@ -32,6 +32,10 @@ pub fn check_run(decision: &Decision) -> CheckOutput {
         title: words::headline(decision),
         summary,
         annotations,
+        offers_reopen: decision
+            .findings
+            .iter()
+            .any(|finding| finding.rule == Rule::VoidFreeze),
         offers_lock: decision.findings.iter().any(|finding| {
             matches!(
                 finding.rule,
@@ -61,6 +65,7 @@ pub fn could_not_evaluate(reason: &str) -> CheckOutput {
         ),
         annotations: Vec::new(),
         offers_lock: false,
+        offers_reopen: false,
     }
 }
 

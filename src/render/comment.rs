@@ -6,6 +6,7 @@ use super::answers::{Answer, item as item_of};
 use super::document::{Document, Frame};
 use super::escape::{Place, code, prose};
 use super::summary::{listed, mend, place_of};
+use super::voided::{self, voided};
 use super::words::{headline, is_hole};
 use crate::model::{
     ClassifiedChange, CommentPolicy, Coverage, Decision, Finding, Hunk, PropertyState, Rule,
@@ -29,7 +30,8 @@ pub fn comment(decision: &Decision) -> Option<String> {
 
 /// [`comment`] with answers to those who get no reply of their own; it exists for them alone too.
 pub fn comment_with(decision: &Decision, answers: &[Answer]) -> Option<String> {
-    let names_something = binds(decision) && decision.findings.iter().any(is_named);
+    let something = decision.findings.iter().any(is_named) || !voided(decision).is_empty();
+    let names_something = binds(decision) && something;
     let judged = decision.verdict != Verdict::NotApplicable;
     let wanted = match decision.comments {
         CommentPolicy::Never => false,
@@ -66,7 +68,7 @@ fn body(decision: &Decision, names_something: bool, answers: &[Answer]) -> Strin
     document.paragraph(&format!("**Frostline: {}**", headline(decision)));
     if !names_something {
         document.paragraph(
-            "Nothing is left to name: no hole, no shrunk live set, no sensitive freeze.",
+            "Nothing is left to name: no hole, no shrunk live set, no sensitive freeze, no void one.",
         );
     } else {
         named(&mut document, decision);
@@ -107,6 +109,16 @@ fn named(document: &mut Document, decision: &Decision) {
         },
         60,
         shrunk,
+    );
+    let voided = voided(decision).into_iter();
+    document.rows(
+        &Frame {
+            head: "### Freezes that this patch voids\n\n",
+            tail: "",
+            nouns: ("freeze", "freezes"),
+        },
+        70,
+        voided.map(|row| voided::item(decision, row)),
     );
     let sensitive = of(|f| f.rule == Rule::SensitiveFreeze)
         .into_iter()

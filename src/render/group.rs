@@ -67,6 +67,7 @@ pub fn group(group: &Group<'_>) -> CheckOutput {
         summary: text.finish(),
         annotations: Vec::new(),
         offers_lock: false,
+        offers_reopen: false,
     }
 }
 

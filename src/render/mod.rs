@@ -20,6 +20,7 @@ mod proposal;
 mod sarif;
 mod summary;
 mod text;
+mod voided;
 mod words;
 
 pub use about::{About, about};
@@ -57,6 +58,8 @@ pub struct CheckOutput {
     pub annotations: Vec<Annotation>,
     /// A lock could mend it: the run offers to propose one.
     pub offers_lock: bool,
+    /// A freeze is void: the run offers to propose that it be bound anew.
+    pub offers_reopen: bool,
 }
 
 /// An annotation on lines of a file at head.

@@ -1,7 +1,7 @@
 //! What the App's own pull requests and the answers about them say. PURE.
 
 use super::document::{Document, Frame};
-use super::escape::{Place, code, visible};
+use super::escape::{Place, code, prose, visible};
 use super::words::count;
 use crate::model::{Person, PrNumber, Sha};
 use crate::propose::{Content, DigestChange, Proposal, ProposedFile};
@@ -72,7 +72,8 @@ pub fn proposal_body(proposal: &Proposal, asked: Asked<'_>) -> String {
         nouns: ("fixture", "fixtures"),
     };
     text.rows(&digests, 100, proposal.digests.iter().map(row));
-    text.finish()
+    text.paragraph(remark(proposal).trim_start());
+    text.finish().trim_end().to_owned()
 }
 
 fn what(content: &Content) -> &'static str {
@@ -98,13 +99,21 @@ fn row(change: &DigestChange) -> String {
 }
 
 /// The answer where there is a pull request.
-pub fn proposal_made(number: PrNumber, is_new: bool) -> String {
-    match is_new {
-        true => {
-            format!("#{number} proposes it. Somebody else with write access has to approve it.\n")
-        }
-        false => format!("#{number} proposes it, and is up to date.\n"),
-    }
+pub fn proposal_made(proposal: &Proposal, number: PrNumber, is_new: bool) -> String {
+    let made = match is_new {
+        true => "Somebody else with write access has to approve it",
+        false => "It is up to date",
+    };
+    let remark = remark(proposal);
+    format!("#{number} proposes it. {made}.{remark}\n")
+}
+
+/// A sentence behind another one, or nothing.
+fn remark(proposal: &Proposal) -> String {
+    let remark = proposal.remark.as_deref();
+    remark.map_or_else(String::new, |text| {
+        format!(" {}.", prose(text, Place::Line))
+    })
 }
 
 /// The answer where the App may not push: what to do by hand.
@@ -126,11 +135,12 @@ pub fn proposal_by_hand(proposal: &Proposal, head: &Sha) -> String {
         let fence = fence(&patch);
         format!(" Apply this patch with `git apply`:\n\n{fence}diff\n{patch}{fence}\n")
     } else {
-        " The patch cannot be shown here; `frostline lock write` makes the same change.\n"
+        " The patch cannot be shown here; make the change by hand (for the lock, `frostline lock write`).\n"
             .to_owned()
     };
+    let remark = remark(proposal);
     format!(
-        "This installation may not write contents, so that this App cannot open a pull request for it.{from_head}{then}"
+        "This installation may not write contents, so that this App cannot open a pull request for it.{remark}{from_head}{then}"
     )
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{self, Actor, Authorized, Barred, Command, Ties};
+use crate::command::{self, Actor, Authorized, Barred, Command, Ties, Who};
 use crate::config::repo::RepoConfig;
 use crate::gate::review::is_agent;
 use crate::model::{AuthorKind, Decision, Person, PrNumber, Snapshot, Verdict};
@@ -46,6 +46,9 @@ fn proposal(
 ) -> Option<Result<Proposal, Unproposed>> {
     match command {
         Command::Lock => Some(propose::lock(judged.snapshot, pull)),
+        Command::Reopen(asked) => Some(propose::reopen(judged.snapshot, judged.decision, asked)),
+        Command::Freeze(new) => Some(propose::freeze(judged.snapshot, new)),
+        Command::Close(nodeid) => Some(propose::close(judged.snapshot, nodeid)),
         Command::Map { path, properties } => Some(propose::map(judged.snapshot, path, properties)),
         Command::Note { fixture, text } => Some(propose::note(judged.snapshot, fixture, text)),
         _ => None,
@@ -61,6 +64,12 @@ fn subject(command: &Command, judged: &Judged<'_>, pull: PrNumber) -> Subject {
             subject.nodes.clone_from(properties);
         }
         Command::Note { fixture, .. } => subject.paths.push(fixture.clone()),
+        Command::Freeze(new) => subject.nodes.push(new.nodeid.clone()),
+        Command::Close(nodeid) => subject.nodes.push(nodeid.clone()),
+        Command::Reopen(asked) => {
+            let void = propose::void_node(judged.decision, asked);
+            subject.nodes.extend(void);
+        }
         _ => {
             let proposal = proposal(command, judged, pull).and_then(Result::ok);
             let digests = proposal.into_iter().flat_map(|proposal| proposal.digests);
@@ -148,6 +157,12 @@ impl Commands<'_> {
         if command.row().barred == Barred::Concerned {
             let subject = subject(&command, judged, self.number);
             actor.ties.concerned = self.concerned(ask, &subject, judged).await?;
+            if command.row().who == Who::Owner {
+                let nodes = subject.nodes.iter();
+                let owners = nodes.flat_map(|node| propose::owners(judged.snapshot, node));
+                actor.ties.owners = owners.collect();
+                actor.ties.owns = self.owns(ask, &actor.ties.owners).await?;
+            }
         }
         let command = match command::authorize(command, &actor) {
             Ok(command) => command,

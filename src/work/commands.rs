@@ -315,6 +315,9 @@ fn carried_out(
         Command::Recheck => (AskResult::Done, String::new()),
         Command::Accept(_)
         | Command::Human(_)
+        | Command::Reopen(_)
+        | Command::Freeze(_)
+        | Command::Close(_)
         | Command::Lock
         | Command::Map { .. }
         | Command::Note { .. } => (AskResult::Refused, render::told(NOT_NOW)),

@@ -1,6 +1,7 @@
 //! Does what a command is about concern a patch that its sender brings? Who opened or pushed to an open pull
 //! request is not the one who changes the contract that judges it (interfaces section 7).
 
+use crate::command::Owner;
 use crate::model::{Decision, Fact, NodeId, PrNumber};
 use crate::store::Ask;
 
@@ -47,6 +48,23 @@ impl Subject {
 }
 
 impl Commands<'_> {
+    /// Whether the sender is one of the owners, or in one of their teams.
+    pub(super) async fn owns(&self, ask: &Ask, owners: &[String]) -> Result<Fact<bool>, Stop> {
+        let mut unknown = None;
+        for owner in owners.iter().filter_map(|owner| Owner::of(owner)) {
+            let member = match owner {
+                Owner::Login(login) => Fact::Known(login.eq_ignore_ascii_case(&ask.actor)),
+                Owner::Team(org, team) => self.client.is_member((&org, &team), &ask.actor).await?,
+            };
+            match member {
+                Fact::Known(true) => return Ok(Fact::Known(true)),
+                Fact::Known(false) => {}
+                other => unknown = unknown.or(Some(other)),
+            }
+        }
+        Ok(unknown.unwrap_or(Fact::Known(false)))
+    }
+
     /// An open pull request of the sender's that concerns `subject`. One that was not judged yet could be about
     /// anything, and counts.
     pub(super) async fn concerned(

@@ -116,7 +116,11 @@ impl Commands<'_> {
             }
         };
         let number = crate::model::PrNumber(pull.number);
-        Ok(Ok(render::proposal_made(number, is_new || !stands)))
+        Ok(Ok(render::proposal_made(
+            proposal,
+            number,
+            is_new || !stands,
+        )))
     }
 
     /// Whether the commit has that one parent and that tree.

@@ -175,7 +175,7 @@ async fn asked_twice_it_is_one_pull_request_and_both_who_asked_are_barred() {
     let head = app.forge.head(REPO, own).unwrap();
     let (result, reply) = say(&app, number, WRITER, "/frostline lock").await;
     assert_eq!(result, AskResult::Done);
-    assert!(reply.contains("is up to date"), "{reply}");
+    assert!(reply.contains("It is up to date"), "{reply}");
     assert_eq!(
         app.forge.head(REPO, own).unwrap(),
         head,
@@ -398,4 +398,116 @@ async fn a_lost_request_is_made_again() {
 #[tokio::test]
 async fn a_lost_answer_makes_no_second_pull_request() {
     lose_every_request(true).await;
+}
+
+const LEDGER: &str = "tests/seed_freeze.json";
+const NODE: &str = "tests/properties/test_parse.py::test_roundtrip";
+
+fn manifest(bytes: &[u8]) -> String {
+    let files = [
+        (FIXTURE, bytes.to_vec()),
+        ("tests/fixtures/deep/b.bin", two_fixtures()[1].1.clone()),
+    ];
+    let digests: Vec<_> = files
+        .iter()
+        .map(|(_, bytes)| frostline::digest::blob(bytes).sha256)
+        .collect();
+    let paths = files.iter().map(|(path, _)| path.as_bytes());
+    frostline::digest::manifest(paths.zip(&digests))
+}
+
+/// An agent's patch that changes the fixture to which a freeze is bound.
+async fn frozen_desk(owner: &str) -> (TestApp, u64) {
+    let app = TestApp::start().await;
+    let row = serde_json::json!({"nodeid": NODE, "seed": 7,
+        "fixture_digest": manifest(&two_fixtures()[0].1), "reason": "CLOCK",
+        "replay": format!("pytest {NODE} --hypothesis-seed=7"),
+        "opened_at": "2026-11-01T00:00:00Z", "expires_at": null, "status": "open", "owner": owner});
+    let ledger = serde_json::json!({"schema": "seed-freeze-v1", "entries": [row]});
+    let mut files = contract(&two_fixtures());
+    files.push((LEDGER, ledger.to_string()).into());
+    app.forge.create_repo(REPO, files).unwrap();
+    app.forge
+        .set_right(REPO, "contents", Some(Access::Write))
+        .unwrap();
+    for (login, role) in [(WRITER, "write"), (OTHER, "write"), ("max", "maintain")] {
+        app.forge.set_role(REPO, login, Some(role)).unwrap();
+    }
+    let number = patch(&app, "fix", AGENT).await;
+    (app, number)
+}
+
+#[tokio::test]
+async fn a_void_row_is_reopened_by_its_owner_and_nobody_elses_writer() {
+    let (app, number) = frozen_desk("@wendy").await;
+    let comment = comment_of(&app, number);
+    for part in ["@wendy", NODE, "/frostline reopen"] {
+        assert!(comment.contains(part), "{part}: {comment}");
+    }
+    let line = format!("/frostline reopen {NODE}");
+    let (result, reply) = say(&app, number, OTHER, &line).await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(reply.contains("`@wendy`"), "who could: {reply}");
+    assert!(app.forge.pull(REPO, number + 1).is_none());
+
+    let (result, reply) = say(&app, number, WRITER, &line).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    assert!(reply.contains("freeze-candidate"), "{reply}");
+    let pull = app.forge.pull(REPO, number + 1).unwrap();
+    let text = app.forge.file(REPO, &pull.head_branch, LEDGER).unwrap();
+    let text = String::from_utf8(text.unwrap()).unwrap();
+    assert!(text.contains(&manifest(NEW)), "{text}");
+    assert!(text.contains("candidate"), "{text}");
+    let (result, _) = say(&app, number, "max", &format!("/frostline close {NODE}")).await;
+    assert_eq!(result, AskResult::Done);
+    app.finish().await;
+}
+
+fn comment_of(app: &TestApp, number: u64) -> String {
+    let all = app.forge.comments(REPO, number).into_iter();
+    let mut ours = all.filter(|one| one.body.contains("frostline:comment:"));
+    ours.next().expect("the comment").body
+}
+
+#[tokio::test]
+async fn a_team_owns_a_row_as_far_as_its_members_may_be_read() {
+    let (app, number) = frozen_desk("@acme/parse").await;
+    app.forge.set_team("acme/parse", &[WRITER]);
+    let line = format!("/frostline close {NODE}");
+    // The installation does not say who is in a team.
+    let (result, reply) = say(&app, number, WRITER, &line).await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(reply.contains("could not be told"), "{reply}");
+
+    app.forge
+        .set_right(REPO, "members", Some(Access::Read))
+        .unwrap();
+    let (result, _) = say(&app, number, OTHER, &line).await;
+    assert_eq!(result, AskResult::Refused, "no member");
+    let (result, reply) = say(&app, number, WRITER, &line).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_void_freeze_offers_its_button() {
+    let (app, number) = frozen_desk("@wendy").await;
+    let run = run(&app, number);
+    let labels: Vec<_> = run.actions.iter().map(|one| one["label"].clone()).collect();
+    assert_eq!(labels, ["Re-check", "Reopen freeze", "Propose lock"]);
+    let head = app.forge.head(REPO, number).unwrap();
+    let hook = app
+        .forge
+        .run_webhook(
+            REPO,
+            (&head, "frostline"),
+            "requested_action",
+            (WRITER, Some("reopen")),
+        )
+        .unwrap();
+    assert_eq!(app.deliver(&hook).await, 202);
+    app.drain().await;
+    assert_eq!(result(&app, number).await, AskResult::Done);
+    assert!(app.forge.pull(REPO, number + 1).is_some());
+    app.finish().await;
 }

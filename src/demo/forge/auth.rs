@@ -99,6 +99,14 @@ impl Caller {
         }
     }
 
+    /// Only an installation that was given the right may go on.
+    pub fn may_read_members(&self) -> Result<(), Refusal> {
+        match self {
+            Self::Installation { permissions, .. } if permissions.contains_key("members") => Ok(()),
+            _ => Err(Refusal::new(403, "Resource not accessible by integration")),
+        }
+    }
+
     /// Only an installation that sees `repo` and has one of the rights may go on.
     pub fn may(&self, repo: &str, any_of: &[(&str, Access)]) -> Result<(), Refusal> {
         let Self::Installation {

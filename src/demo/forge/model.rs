@@ -251,6 +251,8 @@ pub struct State {
     /// Webhooks that are to be delivered again.
     pub redeliveries: Vec<Webhook>,
     pub registrations: BTreeMap<u64, Registration>,
+    /// Logins by `org/team`.
+    pub teams: BTreeMap<String, BTreeSet<String>>,
     /// Where the App's webhook goes.
     pub hook_url: String,
     pub limits: Limits,
@@ -275,6 +277,7 @@ impl State {
             deliveries: Vec::new(),
             redeliveries: Vec::new(),
             registrations: BTreeMap::new(),
+            teams: BTreeMap::new(),
             hook_url: String::new(),
             limits: Limits::default(),
             rate_used: 0,

@@ -8,6 +8,12 @@ use super::{Forge, Webhook, installation_json, routes, shape};
 use crate::model::Sha;
 
 impl Forge {
+    /// Puts accounts into a team of an organisation: `org/team`.
+    pub fn set_team(&self, team: &str, logins: &[&str]) {
+        let logins = logins.iter().map(|login| (*login).to_owned()).collect();
+        self.shared.state().teams.insert(team.to_owned(), logins);
+    }
+
     /// Gives a role in a repository, or takes it away.
     pub fn set_role(&self, full_name: &str, login: &str, role: Option<&'static str>) -> Result<()> {
         let mut state = self.shared.state();

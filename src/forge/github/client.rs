@@ -200,9 +200,18 @@ impl App {
         &self,
         installation: InstallationId,
     ) -> Result<HeaderValue, ForgeError> {
+        self.token_to_read(installation, "metadata").await
+    }
+
+    /// A token for all of an installation that reads one thing.
+    async fn token_to_read(
+        &self,
+        installation: InstallationId,
+        right: &str,
+    ) -> Result<HeaderValue, ForgeError> {
         self.count();
         let inner = &self.inner;
-        let body = serde_json::json!({"permissions": {"metadata": "read"}});
+        let body = serde_json::json!({"permissions": {right: "read"}});
         let token = inner
             .tokens
             .mint(&inner.transport, &inner.api_path, installation, body);
@@ -409,6 +418,15 @@ impl Client {
             Err(ForgeError::Validation(_) | ForgeError::Forbidden(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// A question about the organisation's people, which not every installation lets this App ask.
+    pub(super) async fn about_members(&self, call: &Call) -> Result<Answer, ForgeError> {
+        // Its token and its question.
+        self.count();
+        self.count();
+        let token = self.app.token_to_read(self.installation, "members").await?;
+        self.app.send_with(call, token).await
     }
 
     /// What only reads keeps to the repository's share; what was begun is published all the same, but by

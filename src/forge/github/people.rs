@@ -4,10 +4,11 @@ use http::Method;
 use serde_json::json;
 
 use crate::forge::ForgeError;
-use crate::model::{Permission, PrNumber};
+use crate::model::{Fact, Permission, PrNumber};
 
 use super::client::Client;
 use super::endpoints::segment;
+use super::transport::Call;
 use super::wire::Review;
 
 /// Reviews that are read.
@@ -79,6 +80,40 @@ impl Client {
             }
         }
         Ok((reviews, true))
+    }
+
+    /// Whether an account is an active member of a team of the repository's organisation.
+    pub async fn is_member(
+        &self,
+        (org, team): (&str, &str),
+        login: &str,
+    ) -> Result<Fact<bool>, ForgeError> {
+        #[derive(serde::Deserialize)]
+        struct Membership {
+            state: String,
+        }
+        if !org.eq_ignore_ascii_case(self.repo().owner()) {
+            return Ok(Fact::Known(false));
+        }
+        let path = format!(
+            "/orgs/{}/teams/{}/memberships/{}",
+            segment(org),
+            segment(team),
+            segment(login)
+        );
+        let call = Call::get(path);
+        let answer = match self.about_members(&call).await {
+            Ok(answer) => answer,
+            // No member, or no such team.
+            Err(ForgeError::NotFound(_)) => return Ok(Fact::Known(false)),
+            Err(ForgeError::Validation(_) | ForgeError::Forbidden(_)) => {
+                let why = "this App may not read the organisation's members";
+                return Ok(Fact::Unavailable(why.to_owned()));
+            }
+            Err(error) => return Err(error),
+        };
+        let membership: Membership = answer.json(&call)?;
+        Ok(Fact::Known(membership.state == "active"))
     }
 
     /// What an account may do in the repository now.

@@ -239,6 +239,9 @@ pub(super) fn replay(
     Some(format!("`replay`: {why}"))
 }
 
+/// Of a row that waits for evidence, and is in order otherwise.
+pub(super) const CANDIDATE: &str = "`status` is candidate, which exempts nothing";
+
 /// What keeps a row of the ledger from being a freeze, by itself.
 pub(super) fn ledger(row: &LedgerEntry, runners: &[String]) -> Option<String> {
     let missing = |key: &str| Some(format!("`{key}` is missing"));
@@ -253,7 +256,7 @@ pub(super) fn ledger(row: &LedgerEntry, runners: &[String]) -> Option<String> {
     };
     let status = match row.status.as_deref() {
         Some("open") => None,
-        Some("candidate") => Some("`status` is candidate, which exempts nothing".to_owned()),
+        Some("candidate") => Some(CANDIDATE.to_owned()),
         Some(_) => Some("`status` is none of open, candidate and closed".to_owned()),
         None => missing("status"),
     };

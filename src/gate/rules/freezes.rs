@@ -92,7 +92,8 @@ fn invalid(row: &Row<'_>, findings: &mut Findings<'_>) {
     );
     let fix = "complete the row, or remove it, in a pull request of its own";
     let draft = on_row(Rule::InvalidFreeze, &message, fix, row);
-    findings.add(match row.is_added {
+    // A row that waits for evidence takes no vote, and may be added.
+    findings.add(match row.is_added && !row.is_candidate {
         true => draft.effect(Effect::Refuse),
         false => draft,
     });

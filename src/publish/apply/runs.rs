@@ -1,6 +1,6 @@
 //! Check-runs as the forge has them: what an earlier attempt left, and requests that change one.
 
-use crate::command::{Button, LOCK_BUTTON, RECHECK_BUTTON};
+use crate::command::{Button, LOCK_BUTTON, RECHECK_BUTTON, REOPEN_BUTTON};
 use crate::forge::ForgeError;
 use crate::forge::github::{
     AnnotationRequest, ButtonRequest, CheckRun, CheckRunRequest, CheckStatus, Client, OutputRequest,
@@ -69,6 +69,7 @@ pub(super) async fn end_cancelled(
             summary: why.to_owned(),
             annotations: Vec::new(),
             offers_lock: false,
+            offers_reopen: false,
         };
         let request = request(&output, &[], Some(Conclusion::Cancelled));
         client.update_check_run(run, &request).await?;
@@ -115,8 +116,10 @@ fn buttons(output: &CheckOutput, conclusion: Option<Conclusion>) -> Vec<ButtonRe
         None | Some(Conclusion::Cancelled) => Vec::new(),
         Some(_) => {
             let lock = output.offers_lock.then(|| button(&LOCK_BUTTON));
+            let reopen = output.offers_reopen.then(|| button(&REOPEN_BUTTON));
+            let further = reopen.into_iter().chain(lock);
             std::iter::once(button(&RECHECK_BUTTON))
-                .chain(lock)
+                .chain(further)
                 .collect()
         }
     }

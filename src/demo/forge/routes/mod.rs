@@ -52,6 +52,10 @@ pub fn all() -> Router<Arc<Shared>> {
         )
         .route("/installation/repositories", get(hooks::repositories))
         .route(
+            "/orgs/{org}/teams/{team_slug}/memberships/{username}",
+            get(people::membership),
+        )
+        .route(
             "/app-manifests/{code}/conversions",
             post(registration::convert),
         )

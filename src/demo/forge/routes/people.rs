@@ -74,6 +74,28 @@ pub async fn permission(
     Ok(Json(shape::permission(&state.base_url, account, role)))
 }
 
+/// Asked for by an installation that may read the organisation's members.
+pub async fn membership(
+    Extract(forge): Forge,
+    Extension(caller): Who,
+    axum::extract::Path((org, team, login)): axum::extract::Path<(String, String, String)>,
+) -> Result<Json<Value>, Refusal> {
+    let state = forge.state();
+    caller.may_read_members()?;
+    let members = state.teams.get(&format!("{org}/{team}"));
+    let is_member = members.is_some_and(|logins| logins.contains(&login));
+    let url = format!(
+        "{}/orgs/{org}/teams/{team}/memberships/{login}",
+        state.base_url
+    );
+    match is_member {
+        true => Ok(Json(
+            json!({"url": url, "role": "member", "state": "active"}),
+        )),
+        false => Err(Refusal::not_found()),
+    }
+}
+
 /// Oldest first.
 pub async fn reviews(
     Extract(forge): Forge,

@@ -1,5 +1,7 @@
 //! What each command proposes, on hand-made Snapshots.
 
+mod freezes;
+
 use super::{Content, Proposal, Unproposed, lock, map, note};
 use crate::contract;
 use crate::digest;
