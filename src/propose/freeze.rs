@@ -2,7 +2,7 @@
 
 use chrono::SecondsFormat;
 
-use super::{Proposal, ProposedFile, Unproposed, base_text, tag};
+use super::{Proposal, ProposedFile, Unproposed, base_text, label, tag};
 use crate::config::repo::RepoConfig;
 use crate::contract::ledger::{self, LedgerEntry};
 use crate::contract::replay::{self, Subject};
@@ -79,7 +79,7 @@ pub fn freeze(snapshot: &Snapshot, new: &NewFreeze) -> Result<Proposal, Unpropos
     };
     Ok(Proposal {
         subject: format!("freeze/{}", tag(new.nodeid.as_str())),
-        title: format!("Freeze {}", new.nodeid),
+        title: format!("Freeze {}", label(new.nodeid.as_str())),
         files: vec![list.edited(&[Edit::Add(row)])?],
         digests: Vec::new(),
         remark: standing.remark(&new.nodeid, &new.seed),
@@ -147,7 +147,7 @@ pub fn reopen(
     };
     Ok(Proposal {
         subject: format!("reopen/{}", tag(nodeid.as_str())),
-        title: format!("Reopen the freeze of {nodeid}"),
+        title: format!("Reopen the freeze of {}", label(nodeid.as_str())),
         files: vec![list.edited(&[Edit::Replace(at, new)])?],
         digests: Vec::new(),
         remark: standing.remark(&nodeid, &seed),
@@ -178,7 +178,7 @@ pub fn close(snapshot: &Snapshot, nodeid: &NodeId) -> Result<Proposal, Unpropose
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Proposal {
         subject: format!("close/{}", tag(nodeid.as_str())),
-        title: format!("Close the freeze of {nodeid}"),
+        title: format!("Close the freeze of {}", label(nodeid.as_str())),
         files,
         digests: Vec::new(),
         remark: None,

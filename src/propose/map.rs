@@ -1,6 +1,6 @@
 //! `map`: a rule that has properties guard a path.
 
-use super::{Proposal, ProposedFile, Unproposed, base_text, tag};
+use super::{Proposal, ProposedFile, Unproposed, base_text, label, tag};
 use crate::contract::map::{self, MapRule};
 use crate::contract::rows::Edit;
 use crate::model::{Layer, NodeId, Snapshot};
@@ -44,7 +44,7 @@ pub fn map(snapshot: &Snapshot, path: &str, properties: &[NodeId]) -> Result<Pro
     let new = map::edit(file, text.map(str::as_bytes), &edit)?;
     Ok(Proposal {
         subject: format!("map/{}", tag(path)),
-        title: format!("Guard {path}"),
+        title: format!("Guard {}", label(path)),
         files: vec![ProposedFile::text(file, text, new)?],
         digests: Vec::new(),
         remark: None,

@@ -28,7 +28,7 @@ use crate::model::{BlobFact, EntryKind, Fact, FileDigest, FixtureEntry, Layer, S
 pub struct Proposal {
     /// Tells it from others of the repository; a part of a branch's name: `lock/pull-7`.
     pub subject: String,
-    /// One line, for people.
+    /// One line, for people; nothing in it comes alive.
     pub title: String,
     /// Sorted by path; at least one.
     pub files: Vec<ProposedFile>,
@@ -108,6 +108,23 @@ fn digest_of(snapshot: &Snapshot, entry: &FixtureEntry) -> Result<FileDigest, Un
         Some(digest) => Ok(digest.of_file(entry.lfs).clone()),
         None => Err(Unproposed(format!("the bytes of {path} could not be read"))),
     }
+}
+
+/// Most characters of a name in a title, which the forge limits to 256.
+const LONGEST_LABEL: usize = 120;
+
+/// A path or node id for a title and a commit's message, where the forge reads mentions and closing words and
+/// nothing can be quoted: what could be one is left out.
+fn label(text: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | ':' | '_' | '-') => c,
+        _ => '_',
+    };
+    let mut label: String = text.chars().take(LONGEST_LABEL).map(plain).collect();
+    if text.chars().nth(LONGEST_LABEL).is_some() {
+        label.push_str("...");
+    }
+    label
 }
 
 /// A part of a branch's or a file's name that stands for `text` alone: its letters and digits, and some of

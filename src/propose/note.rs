@@ -1,6 +1,6 @@
 //! `note`: why a fixture is as it is.
 
-use super::{Content, Proposal, ProposedFile, Unproposed, digest_of, tag};
+use super::{Content, Proposal, ProposedFile, Unproposed, digest_of, label, tag};
 use crate::model::Snapshot;
 
 /// Where notes are.
@@ -29,7 +29,7 @@ pub fn note(snapshot: &Snapshot, fixture: &str, text: &str) -> Result<Proposal, 
         format!("# Behavior of {fixture}\n\nFixture: `{fixture}`\nSHA-256: `{digest}`\n\n{text}\n");
     Ok(Proposal {
         subject: format!("note/{}", tag(fixture)),
-        title: format!("Note on {fixture}"),
+        title: format!("Note on {}", label(fixture)),
         files: vec![ProposedFile {
             path,
             content: Content::Text {

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use frostline::demo::forge::{Answer, Fault, Forge, GroupPart, NewPull, Webhook};
+use frostline::demo::forge::{Access, Answer, Fault, Forge, GroupPart, NewPull, Webhook};
 use frostline::model::MergeGroup;
 use frostline::store::Store;
 use tokio::sync::{Semaphore, oneshot};
@@ -257,6 +257,8 @@ enum Act {
     Resolved,
     /// A command of somebody with write access: eyes, a reply, a rocket.
     Asked,
+    /// A command that opens a contract pull request.
+    Proposed,
     /// The check of a merge group.
     Grouped,
 }
@@ -294,6 +296,11 @@ async fn killed(
         Act::Opened => scene.hook("opened"),
         Act::Resolved => scene.hook("synchronize"),
         Act::Asked => scene.command("/frostline status\n/frostline recheck"),
+        Act::Proposed => {
+            let right = scene.forge.set_right(REPO, "contents", Some(Access::Write));
+            right.unwrap();
+            scene.command("/frostline map src/c.py tests/properties/test_b.py::test_b")
+        }
         Act::Grouped => {
             let group = scene.group.as_ref().unwrap();
             scene.forge.group_webhook(REPO, group).unwrap()
@@ -321,6 +328,13 @@ async fn killed(
             scene.assert_published("failure", None, what);
             scene.assert_answered(what);
         }
+        Act::Proposed => {
+            scene.assert_published("failure", None, what);
+            scene.assert_answered(what);
+            let own = scene.forge.pull(REPO, scene.number + 1).expect(what);
+            assert_eq!(own.author, scene.forge.bot_login(), "{what}");
+            assert!(scene.forge.pull(REPO, scene.number + 2).is_none(), "{what}");
+        }
         Act::Grouped => {
             scene.assert_published("failure", None, what);
             let group = scene.group.as_ref().unwrap();
@@ -341,7 +355,7 @@ async fn finished(scene: &Scene, act: Act) {
         };
         let runs = forge.check_runs(REPO, &head);
         let comments = forge.comments(REPO, scene.number);
-        if act == Act::Asked {
+        if matches!(act, Act::Asked | Act::Proposed) {
             let asked = comments.iter().find(|comment| comment.author == "ann");
             let reactions = asked.map(|asked| forge.reactions(REPO, asked.id));
             return reactions.is_some_and(|all| all.contains(&"rocket".to_owned()));
@@ -410,7 +424,13 @@ async fn killed_at_requests(act: Act, after: bool) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_before_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved, Act::Asked, Act::Grouped] {
+    for act in [
+        Act::Opened,
+        Act::Resolved,
+        Act::Asked,
+        Act::Proposed,
+        Act::Grouped,
+    ] {
         let kills = killed_at_requests(act, false).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }
@@ -418,7 +438,13 @@ async fn killed_before_any_request_the_work_is_finished_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_request_the_work_is_finished_once() {
-    for act in [Act::Opened, Act::Resolved, Act::Asked, Act::Grouped] {
+    for act in [
+        Act::Opened,
+        Act::Resolved,
+        Act::Asked,
+        Act::Proposed,
+        Act::Grouped,
+    ] {
         let kills = killed_at_requests(act, true).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
     }

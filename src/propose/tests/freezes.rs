@@ -267,3 +267,18 @@ fn a_close_removes_every_row_of_that_very_node_and_no_other() {
     let why = close(&snapshot, &inside).expect_err("no row of its own");
     assert!(why.to_string().contains("names exactly"), "{why}");
 }
+
+#[test]
+fn nothing_in_a_title_comes_alive_and_none_is_longer_than_the_forge_takes() {
+    for odd in [
+        "tests/x.py::t[fixes #1, closes: #2]",
+        "tests/x.py::t[@acme/all \u{202e}x]",
+        &format!("tests/x.py::{}", "x".repeat(900)),
+    ] {
+        let proposal = freeze(&Scene::quiet().snapshot(), &new_freeze(odd, None));
+        let title = proposal.expect("a proposal").title;
+        let dull = |c: char| c.is_ascii_alphanumeric() || " /.:_-".contains(c);
+        assert!(title.chars().all(dull), "{title}");
+        assert!(title.len() < 200, "{title}");
+    }
+}
