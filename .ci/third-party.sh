@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the published packages that tests compare with into target/third-party/, each once, by its
-# exact version and checksum.
+# Fetches the published packages that tests compare with or run into target/third-party/, each once, by
+# its exact version; what is unpacked here by its checksum too.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,3 +43,21 @@ fetch graphql graphql@16.11.0 \
 fetch graphql-schema @octokit/graphql-schema@15.26.1 \
   053e74249dafce2118fd9b7ae499b067d57c5f910c57745699ac45108bc68d1e \
   schema.graphql
+
+# venv NAME PACKAGE==VERSION…: a virtual environment with these packages, in target/third-party/NAME.
+venv() {
+  local name=$1 mark
+  shift
+  mark=$into/$name/.complete-$(echo "$*" | sha256sum | cut -c1-16)
+  if [ -e "$mark" ]; then
+    return
+  fi
+  rm -rf "${into:?}/$name"
+  python3 -m venv "$into/$name"
+  "$into/$name/bin/python" -m pip --quiet --disable-pip-version-check install "$@"
+  touch "$mark"
+  echo "installed $*"
+}
+
+venv pytest pytest==9.2.0 hypothesis==6.170.17 pytest-randomly==5.1.0
+venv pytest-old pytest==9.2.0 hypothesis==6.100.0

@@ -14,6 +14,8 @@ mod doctor;
 mod init;
 #[cfg(target_os = "linux")]
 mod inside;
+#[cfg(target_os = "linux")]
+mod lane;
 mod ledger;
 mod lock;
 mod out;
@@ -81,6 +83,8 @@ enum Command {
     Digest(digest::Args),
     Lock(lock::Args),
     Ledger(ledger::Args),
+    #[cfg(target_os = "linux")]
+    Lane(lane::Args),
     Schema(schema::Args),
     Demo(demo::Args),
     Setup(setup::Args),
@@ -102,6 +106,8 @@ impl Command {
             Self::Digest(args) => digest::run(args),
             Self::Lock(args) => lock::run(args),
             Self::Ledger(args) => ledger::run(args),
+            #[cfg(target_os = "linux")]
+            Self::Lane(args) => lane::run(args),
             Self::Schema(args) => schema::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Setup(args) => setup::run(args),

@@ -35,6 +35,8 @@ pub enum GitError {
         "cannot tell the default branch: there is no origin/HEAD, origin/main, origin/master, main or master; name the base with --base REV"
     )]
     NoDefaultBranch,
+    #[error("there is no merged tree to run: {why}")]
+    NoMergedTree { why: String },
     #[error("a bare repository has no work tree; name a commit with --head REV")]
     NoWorkTree,
     #[error(

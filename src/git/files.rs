@@ -10,13 +10,13 @@ use gix::index::entry::{Mode, Stage};
 use super::cache::Cache;
 use super::error::{GitError, one_line};
 use super::tree::{Listing, Tree, sha, tree_of};
-use super::{contract, digests, fixtures, open, parallel, work_tree};
+use super::{contract, digests, fixtures, gather, history, open, parallel, work_tree};
 use crate::model::{BlobDigest, BlobFact, ContractFile, EntryKind, Fact, FixtureEntry, Layer, Sha};
 
 /// The files of one tree of a local repository. What a checkout made of them does not matter.
 pub struct Files {
-    repo: gix::Repository,
-    tree: ObjectId,
+    pub(super) repo: gix::Repository,
+    pub(super) tree: ObjectId,
     name: String,
 }
 
@@ -30,6 +30,43 @@ impl Files {
         let tree = tree_of(&repo, open::commit(&repo, revision)?)?;
         let name = revision.to_owned();
         Ok(Self { repo, tree, name })
+    }
+
+    /// What the base tip holds: `base`, or the upstream default branch; and that commit.
+    ///
+    /// # Errors
+    /// When there is no repository, or the revision names no commit.
+    pub fn at_base(folder: &Path, base: Option<&str>) -> Result<(Self, Sha), GitError> {
+        let repo = open::open(folder)?;
+        let base = open::base(&repo, base)?;
+        let tree = tree_of(&repo, base.commit)?;
+        let (name, commit) = (base.branch, sha(base.commit));
+        Ok((Self { repo, tree, name }, commit))
+    }
+
+    /// What merging `head` into the base tip gives (protocol section 1).
+    ///
+    /// # Errors
+    /// When there is no repository, a revision names no commit, or there is no merged tree.
+    pub fn merged(folder: &Path, base: Option<&str>, head: &str) -> Result<Self, GitError> {
+        let repo = open::open(folder)?;
+        let base = open::base(&repo, base)?.commit;
+        let head = open::commit(&repo, head)?;
+        let bases = history::merge_bases(&repo, base, head)?;
+        match gather::merged_tree(&repo, base, head, &bases)? {
+            Fact::Known(tree) => {
+                let name = "the merged tree".to_owned();
+                Ok(Self { repo, tree, name })
+            }
+            other => Err(GitError::NoMergedTree {
+                why: other.why_not().unwrap_or_default().to_owned(),
+            }),
+        }
+    }
+
+    /// The tree's id.
+    pub fn tree(&self) -> Sha {
+        sha(self.tree)
     }
 
     /// What is staged for the next commit; what `HEAD` holds where there is no work tree.

@@ -209,7 +209,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
 }
 
 /// The merged tree's id, or why there is none.
-fn merged_tree(
+pub(super) fn merged_tree(
     repo: &gix::Repository,
     base: ObjectId,
     head: ObjectId,

@@ -12,6 +12,8 @@ mod cache;
 mod contract;
 mod digests;
 mod error;
+#[cfg(unix)]
+mod export;
 mod files;
 pub(crate) mod fixtures;
 mod gather;

@@ -9,9 +9,13 @@
 //! - A label, a freeze or a wrong guess never removes a run.
 
 pub mod action;
+#[cfg(target_os = "linux")]
+pub mod bench;
 pub mod classify;
 pub mod environment;
 pub mod example;
+#[cfg(target_os = "linux")]
+pub mod frameworks;
 pub mod model;
 #[cfg(target_os = "linux")]
 pub mod process;
@@ -19,3 +23,5 @@ pub mod router;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
 pub mod signature;
+#[cfg(target_os = "linux")]
+pub mod window;

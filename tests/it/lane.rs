@@ -1,3 +1,5 @@
 //! The lane on real processes, real isolation and real test frameworks.
 
+mod commands;
 mod isolation;
+mod pytest;

@@ -73,6 +73,18 @@ pub struct RepoConfig {
     pub author_may_accept: bool,
     /// `lane.runners`: runners that a replay line may name beside pytest.
     pub runners: Vec<String>,
+    pub lane: LaneSettings,
+}
+
+/// How tests are run; what is `None` is the lane's own default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaneSettings {
+    /// The most runs of a window.
+    pub max_runs: Option<u64>,
+    /// Seconds that one run may take.
+    pub timeout: Option<u64>,
+    /// Runs at the same time.
+    pub workers: Option<u64>,
 }
 
 impl RepoConfig {

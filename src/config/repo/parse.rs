@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::{Agents, ApplyTo, LayerSetting, Mode, Paths, RepoConfig};
+use super::{Agents, ApplyTo, LaneSettings, LayerSetting, Mode, Paths, RepoConfig};
 use crate::contract::document::{Fault, Kind, Member, Node, Place, quoted};
 use crate::contract::reader::{self, Object, suggestion};
 use crate::contract::{ContractError, glob, yaml};
@@ -29,10 +29,11 @@ fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
         reader::version_one(version)?;
     }
     file.closed(KEYS)?;
-    let runners = file.get("lane").map_or(Ok(Vec::new()), runners)?;
+    let (runners, lane) = file.get("lane").map_or(Ok(Default::default()), lane)?;
     let review = file.get("review");
     Ok(RepoConfig {
         runners,
+        lane,
         author_may_accept: review.map_or(Ok(false), author_may_accept)?,
         mode: choice(
             &file,
@@ -343,8 +344,8 @@ fn author_may_accept(node: &Node<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// `lane:` is checked; of its keys `runners` is acted on.
-fn runners(node: &Node<'_>) -> Result<Vec<String>, Fault> {
+/// `lane:` is checked; `engine`, `runs` and `network` are not acted on.
+fn lane(node: &Node<'_>) -> Result<(Vec<String>, LaneSettings), Fault> {
     let object = Object::of(node, "`lane`")?;
     object.closed(&[
         "engine", "runs", "max_runs", "timeout", "workers", "network", "runners",
@@ -373,5 +374,11 @@ fn runners(node: &Node<'_>) -> Result<Vec<String>, Fault> {
     if let Some(network) = object.get("network") {
         reader::boolean(network, "`network`")?;
     }
-    names(&object, "runners", word)
+    let [_, max_runs, timeout, workers] = counts.map(|count| count.map(|(value, _)| value));
+    let settings = LaneSettings {
+        max_runs,
+        timeout,
+        workers,
+    };
+    Ok((names(&object, "runners", word)?, settings))
 }

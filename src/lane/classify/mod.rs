@@ -251,13 +251,14 @@ pub fn stop(tally: &Tally, cap: usize) -> Stop {
     }
 }
 
-/// How many runs may be under way at once without making one that may not be needed: `under_way` and
-/// those counted are all that a window of greens needs.
+/// Whether a run more is certain to be needed beside those that are under way: no worker makes one that
+/// the window may stop without.
 pub fn may_start(tally: &Tally, under_way: usize, cap: usize) -> bool {
-    let needed = if tally.red == 0 {
-        FIRST_RUNS
-    } else {
-        cap.max(FIRST_RUNS)
+    let cap = cap.max(FIRST_RUNS);
+    let needed = match (tally.green, tally.red) {
+        (_, 0) => FIRST_RUNS,
+        (0, _) => STABLE_RUNS.min(cap),
+        _ => cap,
     };
     stop(tally, cap) == Stop::GoOn && tally.runs + under_way < needed
 }

@@ -182,13 +182,16 @@ fn the_window_stops_where_the_protocol_says() {
 }
 
 #[test]
-fn no_run_is_started_that_a_window_of_greens_does_not_need() {
+fn no_run_is_started_that_a_window_of_one_colour_does_not_need() {
     let greens = |n| Tally::of(&times(n, Outcome::Green));
     assert!(may_start(&greens(5), 1, MOST_RUNS));
     assert!(!may_start(&greens(5), 2, MOST_RUNS));
     assert!(!may_start(&greens(7), 0, MOST_RUNS));
     let one_red = Tally::of(&of(&[times(6, Outcome::Green), vec![red(0, 0, 0)]]));
     assert!(may_start(&one_red, 1, MOST_RUNS));
+    let reds = |n| Tally::of(&times(n, red(0, 0, 0)));
+    assert!(may_start(&reds(12), 1, MOST_RUNS));
+    assert!(!may_start(&reds(13), 1, MOST_RUNS));
 }
 
 /// The figures of lane-facts 6.

@@ -86,7 +86,7 @@ fn missing(level: Level, why: &str) {
 }
 
 /// Processes whose command line holds the mark.
-fn alive(mark: &str) -> usize {
+pub fn alive(mark: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("a /proc");
     entries
         .flatten()
@@ -99,7 +99,7 @@ fn alive(mark: &str) -> usize {
         .count()
 }
 
-fn unique(base: u32) -> String {
+pub fn unique(base: u32) -> String {
     format!("{base}.{:07}", std::process::id())
 }
 

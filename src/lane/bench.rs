@@ -1,0 +1,204 @@
+//! One tree and one framework, ready to run tests: a fresh folder, process and report for each run.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use super::environment;
+use super::frameworks::{Framework, Generator, Purpose, Stream, Task};
+use super::model::Outcome;
+use super::process::{self, Cancel, Ended, Limits, Order};
+use super::sandbox::{Level, Places, wrap};
+use crate::digest::Pieces;
+use crate::model::{FileDigest, NodeId};
+
+/// What runs are made on.
+pub struct Bench<'a> {
+    pub framework: &'a dyn Framework,
+    /// Where a run may read; its own folder is made below [`Places::run`].
+    pub places: Places,
+    pub level: Level,
+    pub limits: Limits,
+    pub cancel: Cancel,
+    /// What the tree looked like before the first run, where nothing keeps a run from writing to it.
+    untouched: Option<FileDigest>,
+}
+
+/// What one run came to.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub outcome: Outcome,
+    pub hash_seed: u32,
+    pub wall_ms: u64,
+    pub generator: Option<Generator>,
+    pub stream: Option<Stream>,
+    pub neutralised: Vec<String>,
+    /// Nobody wanted it any more: it counts for nothing.
+    pub cancelled: bool,
+}
+
+impl<'a> Bench<'a> {
+    /// # Errors
+    /// When the tree cannot be read, at the level that has to compare it.
+    pub fn new(
+        framework: &'a dyn Framework,
+        (places, level): (Places, Level),
+        limits: Limits,
+        cancel: Cancel,
+    ) -> std::io::Result<Self> {
+        let untouched = match level.keeps_the_tree() {
+            true => None,
+            false => Some(fingerprint(&places.tree)?),
+        };
+        Ok(Self {
+            framework,
+            places,
+            level,
+            limits,
+            cancel,
+            untouched,
+        })
+    }
+
+    /// The generator of a test, which is found and not run.
+    ///
+    /// # Errors
+    /// Why there is not exactly this test: a clause.
+    pub fn generator(&self, node: &NodeId) -> Result<Generator, String> {
+        let run = self.run(&Task {
+            node,
+            seed: None,
+            hash_seed: 0,
+            generator: Generator::NoGenerator,
+            purpose: Purpose::Collect,
+            stored: None,
+        });
+        match (run.generator, run.outcome) {
+            (Some(generator), _) => Ok(generator),
+            (None, Outcome::Errored { why }) => Err(why),
+            (None, _) => Err("its report does not tell its generator".to_owned()),
+        }
+    }
+
+    /// Runs one task in a process of its own; whatever goes wrong is an errored run.
+    pub fn run(&self, task: &Task<'_>) -> Run {
+        match self.in_own_folder(task) {
+            Ok(run) => run,
+            Err(error) => Run {
+                outcome: Outcome::errored(format!("it could not be run: {error}")),
+                hash_seed: task.hash_seed,
+                wall_ms: 0,
+                generator: None,
+                stream: None,
+                neutralised: Vec::new(),
+                cancelled: self.cancel.is_cancelled(),
+            },
+        }
+    }
+
+    fn in_own_folder(&self, task: &Task<'_>) -> std::io::Result<Run> {
+        let folder = tempfile::Builder::new()
+            .prefix("run-")
+            .tempdir_in(&self.places.run)?;
+        let run = self.in_folder(task, folder.path());
+        remove(folder.path());
+        run
+    }
+
+    fn in_folder(&self, task: &Task<'_>, folder: &Path) -> std::io::Result<Run> {
+        for made in ["home", "tmp"] {
+            std::fs::create_dir(folder.join(made))?;
+        }
+        self.framework.prepare(folder)?;
+        let start = self.framework.start(task, &self.places.tree, folder);
+        let places = Places {
+            run: folder.to_owned(),
+            ..self.places.clone()
+        };
+        let (argv, wrapped) = wrap(self.level, &places, &start.argv);
+        let mut env = environment::of_run(&self.places.search, folder);
+        env.extend(start.env);
+        let memory = self
+            .limits
+            .memory_bytes
+            .filter(|_| start.bears_memory_limit);
+        let order = Order {
+            argv,
+            env,
+            cwd: self.places.tree.clone(),
+            limits: Limits {
+                memory_bytes: memory,
+                ..self.limits
+            },
+            wrapped,
+        };
+        let ended = process::run(&self.places.program, &order, &self.cancel)
+            .map_err(std::io::Error::other)?;
+        self.told(task, &ended, folder)
+    }
+
+    fn told(&self, task: &Task<'_>, ended: &Ended, folder: &Path) -> std::io::Result<Run> {
+        let report = self.framework.read(task, ended, folder);
+        let mut outcome = report.outcome;
+        if let Outcome::Errored { why } = &mut outcome {
+            let tree = format!("{}/", self.places.tree.display());
+            *why = why.replace(&tree, "");
+        }
+        if let Some(before) = &self.untouched
+            && fingerprint(&self.places.tree)? != *before
+        {
+            outcome = Outcome::errored("a run has written into the tree");
+        }
+        Ok(Run {
+            outcome,
+            hash_seed: task.hash_seed,
+            wall_ms: ended.wall_ms,
+            generator: report.generator,
+            stream: report.stream,
+            neutralised: report.neutralised,
+            cancelled: ended.how == process::How::Cancelled,
+        })
+    }
+}
+
+/// Removes a folder, also where a test took away its owner's rights.
+pub fn remove(folder: &Path) {
+    if std::fs::remove_dir_all(folder).is_ok() {
+        return;
+    }
+    open_up(folder);
+    // What is still there then is for the system's own cleaning of temporary files.
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+fn open_up(folder: &Path) {
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+/// Names, sizes, times and modes of every file below a folder.
+fn fingerprint(folder: &Path) -> std::io::Result<FileDigest> {
+    let mut all = Pieces::default();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let mut entries = std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let meta = entry.metadata()?;
+            all.add(entry.path().as_os_str().as_encoded_bytes());
+            let (time, nanos) = (meta.mtime(), meta.mtime_nsec());
+            let (mode, node) = (i64::from(meta.mode()), meta.ino().cast_signed());
+            for number in [meta.size().cast_signed(), time, nanos, mode, node] {
+                all.add(&number.to_le_bytes());
+            }
+            if meta.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(all.finish())
+}

@@ -1,0 +1,124 @@
+//! Test frameworks: how one test is run with one seed, and what its report says. One file each.
+
+pub mod pytest;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::model::Outcome;
+use super::process::Ended;
+use crate::contract::replay::Replay;
+use crate::model::NodeId;
+
+/// One run of one test.
+#[derive(Debug, Clone)]
+pub struct Task<'a> {
+    pub node: &'a NodeId,
+    pub seed: Option<i64>,
+    /// What the order of sets and dictionaries hangs on, where the runtime takes it from outside.
+    pub hash_seed: u32,
+    /// What chooses the test's values, as [`Purpose::Collect`] told.
+    pub generator: Generator,
+    pub purpose: Purpose,
+    /// A stored replay line, instead of the words that the framework would choose.
+    pub stored: Option<&'a Replay>,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Its outcome counts.
+    Vote,
+    /// Find the test and its generator, and do not run it.
+    Collect,
+    /// Tell the stream of generated values; no vote.
+    Stream,
+}
+
+/// How a task is started.
+#[derive(Debug, Clone)]
+pub struct Start {
+    pub argv: Vec<String>,
+    /// Beside [`super::environment::of_run`].
+    pub env: Environment,
+    /// The runtime bears a limit of its address space.
+    pub bears_memory_limit: bool,
+}
+
+/// What generates a test's values, and whether it takes a seed from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generator {
+    Hypothesis,
+    /// No generator of values; `random` and what hangs on it is seeded from outside.
+    Randomly,
+    /// Hypothesis, told to ignore seeds.
+    Derandomize,
+    /// The seed stands in the test's source.
+    SeedInSource,
+    /// Nothing is generated: a seed does not apply.
+    NoGenerator,
+}
+
+impl Generator {
+    pub fn takes_seed(self) -> bool {
+        matches!(self, Self::Hypothesis | Self::Randomly)
+    }
+
+    /// For a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Hypothesis => "Hypothesis, which takes a seed",
+            Self::Randomly => "pytest-randomly, which seeds `random` and takes a seed",
+            Self::Derandomize => "Hypothesis with derandomize=True, which ignores seeds",
+            Self::SeedInSource => "Hypothesis with a seed in the source, which ignores others",
+            Self::NoGenerator => "none: a seed does not apply",
+        }
+    }
+}
+
+/// A digest of the values that were generated, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    pub sha256: String,
+    pub values: u64,
+}
+
+/// What a run's report says.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub outcome: Outcome,
+    pub generator: Option<Generator>,
+    pub stream: Option<Stream>,
+    /// Reasons of skips that were taken off, because frozen tests run here.
+    pub neutralised: Vec<String>,
+}
+
+/// A framework that was found for a repository.
+pub trait Framework: Sync {
+    fn name(&self) -> &'static str;
+
+    /// Names and versions of what decides which values a seed gives.
+    fn versions(&self) -> &BTreeMap<String, String>;
+
+    /// Folders that it reads from, outside the tree.
+    fn needed(&self) -> &[PathBuf];
+
+    /// Puts into the run's own folder what the framework has to find there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn prepare(&self, folder: &Path) -> std::io::Result<()>;
+
+    /// How to start a task in `tree`, with `folder` as the only place to write.
+    fn start(&self, task: &Task<'_>, tree: &Path, folder: &Path) -> Start;
+
+    /// What the run said, once it has ended.
+    fn read(&self, task: &Task<'_>, ended: &Ended, folder: &Path) -> Report;
+
+    /// The line by which people run the task again (protocol 3.5), without paths of this machine.
+    fn replay_line(&self, task: &Task<'_>) -> String;
+}
