@@ -1,6 +1,6 @@
 //! What is deleted because nobody asks for it any more.
 //!
-//! Invariant: nothing that can't be had again is deleted while it may still be asked for. Evidence and
+//! Invariant: nothing that can't be had again is deleted while it may still be asked for. Evidence, commands and
 //! what the newest evaluation of a pull request, or of an open one's head, decided are kept.
 
 use super::{Store, StoreError};
@@ -13,8 +13,6 @@ const UNUSED_DIGEST: i64 = 180 * DAY;
 /// What approvals rest on is needed while a pull request is open, and for some time after: it may be opened
 /// again. Without it nothing that was said counts any more.
 const CLOSED: i64 = 180 * DAY;
-/// Commands that were carried out.
-const ASKED: i64 = 365 * DAY;
 /// Bytes of each kind of them that are kept at most, those used last.
 const KEPT_BYTES: i64 = 256 << 20;
 /// A reading is noted no more often.
@@ -78,12 +76,6 @@ const AGED: &[(&str, i64)] = &[
              WHERE open.repository = pusher.repository AND open.pull = pusher.pull)",
         CLOSED,
     ),
-    (
-        "DELETE FROM command WHERE ask IN (
-             SELECT id FROM ask WHERE done = 1 AND received_at < ?1)",
-        ASKED,
-    ),
-    ("DELETE FROM ask WHERE done = 1 AND received_at < ?1", ASKED),
     ("DELETE FROM blob_digest WHERE used_at < ?1", UNUSED_DIGEST),
     ("DELETE FROM tree_listing WHERE used_at < ?1", UNUSED),
     ("DELETE FROM blob_bytes WHERE used_at < ?1", UNUSED),

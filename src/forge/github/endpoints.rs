@@ -9,7 +9,8 @@ use crate::forge::ForgeError;
 use crate::model::{PrNumber, Sha};
 
 use super::client::{Client, Seen};
-use super::transport::{Call, RAW, SECONDARY_LIMIT_PAUSE, speaks_of_limit};
+use super::refusal::{SECONDARY_LIMIT_PAUSE, speaks_of_limit};
+use super::transport::{Call, RAW};
 use super::wire::{
     Branch, CheckRun, CheckRunRequest, Comment, Comparison, GitCommit, ListedFile, Pull, RepoInfo,
     Tree,

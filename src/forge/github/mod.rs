@@ -20,6 +20,7 @@ mod patch;
 mod people;
 mod proposals;
 mod redirect;
+mod refusal;
 mod rules;
 mod share;
 mod transport;
