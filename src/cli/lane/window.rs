@@ -1,6 +1,6 @@
 //! `frostline lane window`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -70,6 +70,10 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Outcome {
+    // Before the runs: they are too dear to be thrown away.
+    if let Some(path) = &args.out {
+        existing(path)?;
+    }
     let files = Files::at_base(&args.ground.repo, args.rev.as_deref())?;
     let ground = Ground::prepare(&args.ground, files)?;
     ground.need(&args.node)?;
@@ -193,16 +197,21 @@ fn write(args: &Args, members: &[(&str, serde_json::Value)]) -> anyhow::Result<(
         let line = evidence::append(b"", members);
         return out::print(&String::from_utf8_lossy(&line));
     };
+    let row = evidence::append(&existing(path)?, members);
+    place::replace(path, &row).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The rows that are there already; none where there is no file.
+fn existing(path: &Path) -> anyhow::Result<Vec<u8>> {
     let name = path.display();
-    let existing = match std::fs::read(path) {
+    let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
     };
-    evidence::parse(&name.to_string(), &existing)
+    evidence::parse(&name.to_string(), &bytes)
         .context("the file that the row would be appended to is no evidence ledger")?;
-    place::replace(path, &evidence::append(&existing, members))
-        .with_context(|| format!("cannot write {name}"))
+    Ok(bytes)
 }
 
 fn tell(window: &Window, about: &About<'_>) {

@@ -127,16 +127,6 @@ const FLAKY: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        "clock",
-        "import time\ndef test_t():\n    n = time.perf_counter_ns() // 1000\n    assert n % 2, 'clock says %d' % n\n",
-        &[
-            "freeze-candidate",
-            "inconclusive",
-            "merge-ok",
-            "stable-violation",
-        ],
-    ),
-    (
         "a race that is always lost",
         "import os\ndef test_t():\n    assert 0, 'counter is %d' % int.from_bytes(os.urandom(4), 'big')\n",
         &["stable-violation"],
@@ -154,7 +144,7 @@ fn each_flaky_test_ends_in_an_outcome_that_its_cause_allows() {
         let Some(lane) = Lane::new(tests) else {
             return;
         };
-        let answer = lane.run("window", &["tests/test_f.py::test_t", "--max-runs", "10"]);
+        let answer = lane.run("window", &["tests/test_f.py::test_t", "--max-runs", "7"]);
         let status = answer.status();
         assert!(
             allowed.contains(&status),
