@@ -53,8 +53,12 @@ venv() {
     return
   fi
   rm -rf "${into:?}/$name"
-  python3 -m venv "$into/$name"
-  "$into/$name/bin/python" -m pip --quiet --disable-pip-version-check install "$@"
+  if ! { python3 -m venv "$into/$name" &&
+    "$into/$name/bin/python" -m pip --quiet --disable-pip-version-check install "$@"; }; then
+    # Half of it would be taken for the whole.
+    rm -rf "${into:?}/$name"
+    return 1
+  fi
   touch "$mark"
   echo "installed $*"
 }
