@@ -1,6 +1,7 @@
 //! `frostline ledger`: the contract files themselves, and the rows in them that take votes away.
 
 mod list;
+mod stats;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +23,8 @@ Exit status:
 Examples:
   frostline ledger validate
   frostline ledger list
-  frostline ledger export > freezes.jsonl")]
+  frostline ledger export > freezes.jsonl
+  frostline ledger stats --since 2026-01-01")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -33,6 +35,7 @@ enum Command {
     Validate(Validate),
     List(list::List),
     Export(list::Export),
+    Stats(stats::Stats),
 }
 
 /// Check that every contract file can be read
@@ -70,6 +73,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Validate(args) => validate(&args),
         Command::List(args) => list::list(&args),
         Command::Export(args) => list::export(&args),
+        Command::Stats(args) => stats::stats(&args),
     }
 }
 

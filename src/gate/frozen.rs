@@ -183,6 +183,7 @@ mod tests {
             covers: &[],
             recorded: None,
             opened_at: None,
+            expires_at: None,
             state: FreezeState::Unbound,
             why: String::new(),
             current: None,

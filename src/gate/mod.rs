@@ -12,6 +12,7 @@ mod frozen;
 pub mod kind;
 mod liveness;
 pub mod manifest;
+pub mod numbers;
 mod prefixes;
 mod reading;
 pub mod reads;
@@ -152,6 +153,7 @@ fn freeze_rows(case: &Case<'_>, rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<F
             current_digest: row.current.clone(),
             owner: row.owner.map(str::to_owned),
             opened_at: row.opened_at.map(str::to_owned),
+            expires_at: row.expires_at.map(str::to_owned),
             touches_patch: blocking.contains(&position),
         })
         .collect();

@@ -37,6 +37,8 @@ pub struct Row<'a> {
     pub covers: &'a [String],
     pub recorded: Option<&'a str>,
     pub opened_at: Option<&'a str>,
+    /// From that second on it is void by date.
+    pub expires_at: Option<&'a str>,
     pub state: FreezeState,
     /// Why it is in this state: a clause. Empty for an open row that says nothing more.
     pub why: String,
@@ -73,7 +75,6 @@ struct Claim<'a> {
     row: Row<'a>,
     /// What is wrong with the row by itself: which field, why.
     problem: Option<String>,
-    expires_at: Option<&'a str>,
     property_id: Option<&'a str>,
     property_digest: Option<&'a str>,
 }
@@ -197,7 +198,6 @@ impl<'a> Rows<'a> {
                 ..line.row(row.nodeid.clone(), added)
             },
             problem,
-            expires_at: None,
             property_id: Some(&row.property_id),
             property_digest: None,
         }
@@ -249,6 +249,7 @@ impl<'a> Line<'a> {
             covers: &[],
             recorded: None,
             opened_at: None,
+            expires_at: None,
             state: FreezeState::Open,
             why: String::new(),
             current: None,
@@ -280,10 +281,10 @@ fn freeze<'a>(
             covers: &row.covers,
             recorded: row.fixture_digest.as_deref(),
             opened_at: row.opened_at.as_deref(),
+            expires_at: row.expires_at.as_deref(),
             ..Line(file, row.line, Layer::Freezes).row(row.nodeid.clone(), added)
         },
         problem,
-        expires_at: row.expires_at.as_deref(),
         property_id: row.property_id.as_deref(),
         property_digest: row.property_digest.as_deref(),
     }
@@ -304,10 +305,10 @@ fn of_ledger<'a>(
             owner: row.owner.as_deref(),
             recorded: row.fixture_digest.as_deref(),
             opened_at: row.opened_at.as_deref(),
+            expires_at: row.expires_at.as_deref(),
             ..Line(file, row.line, Layer::Ledger).row(row.nodeid.clone(), added)
         },
         problem,
-        expires_at: row.expires_at.as_deref(),
         property_id: row.property_id.as_deref(),
         property_digest: row.property_digest.as_deref(),
     }
@@ -328,7 +329,6 @@ fn frozen_test<'a>(
             ..Line(file, row.line, Layer::FrozenTests).row(row.nodeid.clone(), added)
         },
         problem: None,
-        expires_at: None,
         property_id: None,
         property_digest: None,
     }

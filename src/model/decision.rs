@@ -386,6 +386,9 @@ pub struct FreezeRow {
     pub current_digest: Option<String>,
     pub owner: Option<String>,
     pub opened_at: Option<String>,
+    /// When it becomes void by date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
     /// It blocks a property that the map lists for a path of this write-set.
     pub touches_patch: bool,
 }

@@ -155,6 +155,7 @@ fn refused(texts: &Texts) -> Decision {
             current_digest: Some(texts.owner.clone()),
             owner: Some(texts.owner.clone()),
             opened_at: Some(texts.owner.clone()),
+            expires_at: Some("2031-01-01T00:00:00Z".to_owned()),
             touches_patch: true,
         }]),
         stats: Stats::default(),

@@ -1,28 +1,29 @@
 //! `frostline ledger list` and `export`: the rows that take votes away, and what each is worth.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::cli::progress::Progress;
 use crate::cli::{Outcome, out};
-use crate::gate::{self, FileState};
+use crate::gate::{self, FileState, numbers};
 use crate::git;
-use crate::model::{Decision, FreezeRow};
+use crate::model::{ContractFile, Decision, FreezeRow, Layer};
 use crate::render::{count, visible};
 
 /// Value of `schema`.
 const SCHEMA: &str = "frostline.freezes/1";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For a person: the state of each row, and why
+pub(super) enum Format {
+    /// For a person
     Text,
-    /// One object that holds all rows
+    /// One object
     Json,
 }
 
@@ -117,34 +118,37 @@ pub fn export(args: &Export) -> Outcome {
 fn decided(repo: &Path, revision: &str, now: DateTime<Utc>) -> anyhow::Result<Decision> {
     let progress = Progress::start("reading the repository");
     let snapshot = git::audit(repo, revision, now, true)?;
-    for (layer, path, state) in gate::file_states(&snapshot.contract) {
-        let why = match state {
-            FileState::Broken(error) => format!("line {}: {}", error.line, error.message),
-            FileState::Unavailable(why) => why,
-            FileState::Valid | FileState::Off | FileState::Absent | FileState::Missing => continue,
-        };
-        bail!(
-            "the {} {} cannot be read: {}; `frostline ledger validate` names every such file",
-            layer.title(),
-            visible(&path),
-            visible(&why)
-        );
+    if let Some(why) = unreadable(&snapshot.contract) {
+        bail!("{why}; `frostline ledger validate` names every such file");
     }
     let decision = gate::decide(&snapshot);
     drop(progress);
     Ok(decision)
 }
 
+/// The first contract file that cannot be read, and why.
+pub(super) fn unreadable(contract: &BTreeMap<Layer, ContractFile>) -> Option<String> {
+    gate::file_states(contract)
+        .into_iter()
+        .find_map(|(layer, path, state)| {
+            let why = match state {
+                FileState::Broken(error) => format!("line {}: {}", error.line, error.message),
+                FileState::Unavailable(why) => why,
+                FileState::Valid | FileState::Off | FileState::Absent | FileState::Missing => {
+                    return None;
+                }
+            };
+            let (path, why) = (visible(&path), visible(&why));
+            Some(format!(
+                "the {} {path} cannot be read: {why}",
+                layer.title()
+            ))
+        })
+}
+
 /// Whole days since a row was opened.
 fn age(row: &FreezeRow, now: DateTime<Utc>) -> Option<i64> {
-    let since = row.opened_at.as_deref()?;
-    let since = match DateTime::parse_from_rfc3339(since) {
-        Ok(since) => since.to_utc(),
-        Err(_) => {
-            let day = NaiveDate::parse_from_str(since, "%Y-%m-%d").ok()?;
-            day.and_hms_opt(0, 0, 0)?.and_utc()
-        }
-    };
+    let since = numbers::instant(row.opened_at.as_deref()?)?;
     Some((now - since).num_days().max(0))
 }
 

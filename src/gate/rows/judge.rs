@@ -53,7 +53,7 @@ fn state(
         let why = "it names no test of the merged tree".to_owned();
         return (FreezeState::Invalid, why);
     }
-    if let Some(at) = claim.expires_at
+    if let Some(at) = row.expires_at
         && has_come(at, case.snapshot.now)
     {
         return (FreezeState::Expired, format!("it expired at {at}"));

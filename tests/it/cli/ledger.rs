@@ -199,3 +199,136 @@ fn list_does_not_pass_over_a_file_that_it_cannot_read() {
         0
     );
 }
+
+/// The seed ledger with rows about these digests.
+fn ledger_of(digests: &[&str]) -> String {
+    let rows: Vec<serde_json::Value> = digests
+        .iter()
+        .map(|digest| {
+            serde_json::json!({"nodeid": ROUNDTRIP, "seed": 7, "fixture_digest": digest, "reason": "CLOCK",
+                "replay": format!("pytest {ROUNDTRIP} --hypothesis-seed=7"), "opened_at": "2026-01-01T00:00:00Z",
+                "expires_at": null, "status": "open", "owner": "@acme/parse"})
+        })
+        .collect();
+    serde_json::json!({"schema": "seed-freeze-v1", "entries": rows}).to_string()
+}
+
+fn stats(repo: &TestRepo, args: &[&str]) -> serde_json::Value {
+    let mut all = vec!["ledger", "stats", "--format", "json"];
+    all.extend(args);
+    let output = run(repo.path(), &all);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// Two commits opt in and freeze, a third changes the fixture that the row is about.
+fn with_history() -> TestRepo {
+    let repo = opted_in(ENFORCE, &[]);
+    let digest = stdout(&run(repo.path(), &["digest", "tests/fixtures"]));
+    let digest = digest.split_whitespace().next().expect("a digest");
+    repo.write(SEEDED, ledger_of(&[digest]));
+    repo.commit("Freeze");
+    repo.write("src/parse.py", "def parse(text):\n    return []\n");
+    repo.commit("Patch");
+    repo.write("tests/fixtures/a.json", "{\"a\": 1}\n");
+    repo.commit("Change the fixture");
+    repo
+}
+
+#[test]
+fn stats_follows_rows_corpus_and_void_rows_through_the_history() {
+    let repo = with_history();
+    let all = stats(&repo, &["--since", "2000-01-01"]);
+    assert_eq!(all["schema"], "frostline.stats/1");
+    let commits: u64 = repo
+        .git(&["rev-list", "--count", "HEAD"])
+        .parse()
+        .expect("a number");
+    assert_eq!(all["patches"], commits);
+    assert_eq!(all["rows"], serde_json::json!({"first": 0, "last": 1}));
+    assert_eq!(
+        (&all["added"], &all["closed"], &all["voided"]),
+        (&1.into(), &0.into(), &1.into())
+    );
+    let rate = all["voided_per_100_patches"].as_f64().expect("a rate");
+    assert!((rate - 100.0 / commits as f64).abs() < 1e-9, "{rate}");
+    // No corpus, no number of it.
+    assert!(all["corpus"].is_null());
+    let since = all["void"][0]["since"].as_str().expect("a time");
+    let voided = repo.git(&["log", "-1", "--format=%ct"]);
+    let since = chrono::DateTime::parse_from_rfc3339(since).expect("a time");
+    assert_eq!(since.timestamp().to_string(), voided);
+
+    // Restored, and a row closed.
+    repo.write("tests/fixtures/a.json", "{}\n").write(
+        "test/contract/seeds.json",
+        "{\"version\": 1, \"seeds\": {\"tests/a.py::b\": [1, 2]}}\n",
+    );
+    repo.commit("Restore the fixture, begin a corpus");
+    let again = stats(&repo, &["--since", "2000-01-01"]);
+    assert_eq!(
+        (&again["reopened"], &again["void"]),
+        (&1.into(), &serde_json::json!([]))
+    );
+    assert_eq!(again["corpus"], serde_json::json!({"first": 0, "last": 2}));
+    repo.write(SEEDED, ledger_of(&[]));
+    repo.commit("Close");
+    let last = stats(&repo, &["--since", "2000-01-01"]);
+    assert_eq!(
+        (&last["closed"], &last["rows"]["last"]),
+        (&1.into(), &0.into())
+    );
+}
+
+#[test]
+fn stats_points_out_void_rows_and_a_ledger_that_outgrows_the_corpus() {
+    let repo = with_history();
+    repo.write(
+        "test/contract/seeds.json",
+        "{\"version\": 1, \"seeds\": {}}\n",
+    );
+    repo.commit("Begin a corpus");
+    let text = |args: &[&str]| {
+        let mut all = vec!["ledger", "stats"];
+        all.extend(args);
+        stdout(&run(repo.path(), &all))
+    };
+    let shown = text(&["--since", "2000-01-01"]);
+    assert!(
+        shown.contains("! the ledger grows faster than the corpus (+1 rows, +0 seeds)"),
+        "{shown}"
+    );
+    assert!(shown.contains("owner @acme/parse"), "{shown}");
+    // Nothing landed in the window: no rate, and the row has been void since before it.
+    let quiet = text(&[]);
+    assert!(quiet.starts_with("0 patches, from "), "{quiet}");
+    assert!(quiet.contains("\nvoided    0\n"), "{quiet}");
+    assert!(quiet.contains("  at least "), "{quiet}");
+    let output = run(repo.path(), &["ledger", "stats", "--since", "2999-01-01"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("in the future"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(repo.path(), &["ledger", "stats", "--since", "yesterday"]);
+    assert_eq!(code(&output), 2);
+}
+
+#[test]
+fn stats_passes_over_a_commit_whose_contract_cannot_be_read_and_says_so() {
+    let repo = with_history();
+    repo.write(SEEDED, "{}");
+    repo.commit("Break the ledger");
+    let output = run(repo.path(), &["ledger", "stats"]);
+    assert_eq!(code(&output), 2);
+    repo.write(SEEDED, ledger_of(&[]));
+    repo.commit("Mend it");
+    let output = run(repo.path(), &["ledger", "stats", "--since", "2000-01-01"]);
+    assert_eq!(code(&output), 0);
+    assert!(
+        stderr(&output).contains("cannot be read at 1 commit;"),
+        "{}",
+        stderr(&output)
+    );
+}
