@@ -366,8 +366,10 @@ impl Standing {
         (self == Self::Unproved).then(|| {
             format!(
                 "The row has the status `candidate`, which exempts nothing: the evidence ledger has no window of \
-                 `{nodeid}` with seed {seed} on these fixtures whose status is `freeze-candidate`. Add its row, and \
-                 repeat the command"
+                 this test with seed {seed} on these fixtures whose status is `freeze-candidate`. Run `frostline \
+                 lane window {} --seed {seed}`, add the row that it prints to the evidence ledger, and repeat the \
+                 command",
+                quoted(nodeid.as_str())
             )
         })
     }

@@ -92,7 +92,7 @@ fn a_void_row_is_bound_to_the_bytes_that_there_are_and_waits_for_evidence() {
     assert_eq!(new.owner.as_deref(), Some("@acme/parse"));
     let remark = proposal.remark.expect("what is missing");
     assert!(
-        remark.contains(&format!("`{ROUNDTRIP}` with seed 7")),
+        remark.contains(&format!("`frostline lane window '{ROUNDTRIP}' --seed 7`")),
         "{remark}"
     );
 }
