@@ -4,6 +4,8 @@
 //! so that the page can be read by whoever watches the server and its size is bounded; and what could not
 //! be read is `NaN`, never zero.
 
+mod ledger;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +21,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::model::{Decision, Rule, Verdict};
+
+use ledger::Ledger;
+pub use ledger::LedgerLevels;
 
 /// What `Content-Type` the page has.
 pub use prometheus_client::encoding::prometheus_text::CONTENT_TYPE;
@@ -86,6 +91,7 @@ struct Inner {
     queue: Levels,
     oldest: Level,
     longest_wait: Level,
+    ledger: Ledger,
 }
 
 impl fmt::Debug for Metrics {
@@ -153,6 +159,7 @@ impl Default for Metrics {
                 "queue_longest_wait",
                 "How long the job has waited that has been due longest",
             ),
+            ledger: Ledger::new(&mut registry),
             registry,
         };
         inner.begin_at_zero();
@@ -273,10 +280,15 @@ impl Metrics {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The page. `queue` is `None` if the database could not be read.
-    pub fn text(&self, queue: Option<QueueLevels>) -> Result<String, fmt::Error> {
+    /// The page. `queue` and `ledger` are `None` if the database could not be read.
+    pub fn text(
+        &self,
+        queue: Option<QueueLevels>,
+        ledger: Option<&LedgerLevels>,
+    ) -> Result<String, fmt::Error> {
         self.show_rates();
         self.show_queue(queue);
+        self.0.ledger.show(ledger);
         let mut page = String::new();
         prometheus_text::encode(&mut page, &self.0.registry)?;
         Ok(page)

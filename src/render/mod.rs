@@ -37,6 +37,7 @@ pub use page::{Line, content_security_policy, dashboard_page, decision_page};
 pub use proposal::{Asked, proposal_body, proposal_by_hand, proposal_made, proposal_message};
 pub use sarif::sarif;
 pub use text::text;
+pub use voided::voided;
 pub use words::{count, headline};
 
 /// How the terminal text looks.

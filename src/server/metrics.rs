@@ -21,7 +21,14 @@ pub(super) async fn show(State(state): State<AppState>) -> Response {
             None
         }
     };
-    match state.metrics.text(queue) {
+    let ledger = match state.store.ledger_levels().await {
+        Ok(levels) => Some(levels),
+        Err(error) => {
+            tracing::warn!(%error, "the ledgers cannot be measured");
+            None
+        }
+    };
+    match state.metrics.text(queue, ledger.as_ref()) {
         Ok(page) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], page).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

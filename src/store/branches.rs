@@ -104,11 +104,17 @@ impl Store {
     /// The branch is gone, or guarded no longer.
     pub async fn forget_branch(&self, repo: &RepoName, branch: &str) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
-        sqlx::query("DELETE FROM branch_state WHERE repository = ?1 AND branch = ?2")
-            .bind(repo_key(repo))
-            .bind(branch)
-            .execute(&mut *tx)
-            .await?;
+        for statement in [
+            "DELETE FROM branch_state WHERE repository = ?1 AND branch = ?2",
+            "DELETE FROM ledger_size WHERE repository = ?1 AND branch = ?2",
+            "DELETE FROM void_row WHERE repository = ?1 AND branch = ?2",
+        ] {
+            sqlx::query(statement)
+                .bind(repo_key(repo))
+                .bind(branch)
+                .execute(&mut *tx)
+                .await?;
+        }
         tx.commit().await?;
         Ok(())
     }

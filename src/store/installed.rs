@@ -74,6 +74,8 @@ impl Store {
             "DELETE FROM merge_group WHERE repository = ?1",
             "DELETE FROM merge_group_member WHERE repository = ?1",
             "DELETE FROM branch_rule WHERE repository = ?1",
+            "DELETE FROM ledger_size WHERE repository = ?1",
+            "DELETE FROM void_row WHERE repository = ?1",
             "DELETE FROM repository WHERE name = ?1",
             "DELETE FROM tree_listing WHERE repository = ?1",
         ] {

@@ -19,6 +19,7 @@ mod inspect;
 mod installed;
 mod levels;
 mod names;
+mod numbers;
 mod pages;
 mod proposals;
 mod prune;

@@ -38,7 +38,9 @@ const MOVES: &[(&str, &str)] = moves! {
     "branch_rule": "repository",
     "rerun": "repository",
     "proposal": "repository",
-    "proposal": "repository",
+    "patch": "repository",
+    "ledger_size": "repository",
+    "void_row": "repository",
 };
 
 /// What is not worth keeping for a repository that is called nobody knows what.
@@ -48,6 +50,8 @@ const PASSING: &[&str] = &[
     "DELETE FROM merge_group WHERE repository = ?1",
     "DELETE FROM merge_group_member WHERE repository = ?1",
     "DELETE FROM branch_rule WHERE repository = ?1",
+    "DELETE FROM ledger_size WHERE repository = ?1",
+    "DELETE FROM void_row WHERE repository = ?1",
     "DELETE FROM tree_listing WHERE repository = ?1",
     "DELETE FROM repository WHERE name = ?1",
 ];

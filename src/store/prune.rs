@@ -13,6 +13,8 @@ const UNUSED_DIGEST: i64 = 180 * DAY;
 /// What approvals rest on is needed while a pull request is open, and for some time after: it may be opened
 /// again. Without it nothing that was said counts any more.
 const CLOSED: i64 = 180 * DAY;
+/// What is counted over time: a year can be set against the one before.
+const COUNTED: i64 = 2 * 365 * DAY;
 /// Bytes of each kind of them that are kept at most, those used last.
 const KEPT_BYTES: i64 = 256 << 20;
 /// A reading is noted no more often.
@@ -53,6 +55,8 @@ const AGED: &[(&str, i64)] = &[
         90 * DAY,
     ),
     ("DELETE FROM rerun WHERE asked_at < ?1", 30 * DAY),
+    ("DELETE FROM patch WHERE judged_at < ?1", COUNTED),
+    ("DELETE FROM ledger_size WHERE day * 86400000 < ?1", COUNTED),
     (
         "DELETE FROM shown WHERE published_at < ?1 AND NOT EXISTS (
              SELECT 1 FROM pull_state AS open

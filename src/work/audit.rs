@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::forge::ForgeError;
 use crate::forge::github::gather::Gatherer;
 use crate::forge::github::{App, Branch, Client};
-use crate::gate;
+use crate::gate::{self, numbers};
 use crate::model::PrNumber;
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::plan;
@@ -84,6 +84,17 @@ impl<'a> Audit<'a> {
             }
         }
         tracing::Span::current().record("verdict", decision.verdict.name());
+        let is_readable = !gate::file_states(&snapshot.contract)
+            .iter()
+            .any(|(_, _, state)| state.refuses());
+        // Rows of a file that cannot be read are not closed: what was known of them stands.
+        if is_readable {
+            let rows = decision.freezes.as_deref().unwrap_or_default();
+            let corpus = numbers::corpus(&snapshot.contract);
+            self.store
+                .put_rows(self.client.repo(), branch, rows, corpus)
+                .await?;
+        }
         Ok(self
             .store
             .put_audited(self.client.repo(), branch, &contract.digest)

@@ -264,7 +264,7 @@ fn operations_md_lists_every_metric() {
     let took = std::time::Duration::from_secs(1);
     metrics.job("pull", "done", took);
     metrics.forge_request("ok", took);
-    let text = metrics.text(None).unwrap();
+    let text = metrics.text(None, None).unwrap();
     let families: BTreeSet<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE "))

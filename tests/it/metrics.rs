@@ -9,12 +9,13 @@ use frostline::demo::forge::{Answer, Fault, Webhook};
 use frostline::forge::github::{App as GithubApp, AppKey, AppSettings};
 use frostline::metrics::Metrics;
 use frostline::server::{App, AppState, HttpServer, ServeParts};
+use frostline::store::{RepoKey, Task};
 use frostline::webhook::Secrets;
 use frostline::work::{Jobs, Runner, RunnerSettings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::world::{REPO, World};
+use crate::support::world::{PERSON, PROPERTY, REPO, World, manifest, two_fixtures};
 
 /// A world whose server listens; the test drives the runner.
 struct Watched {
@@ -277,4 +278,115 @@ async fn metrics_with_an_address_of_their_own_are_there_alone() {
     assert_eq!(status(apart, "/webhooks/github").await, 404);
     assert_eq!(Page::of(apart).await.get("frostline_database_up"), 1.0);
     app.stop().await.unwrap();
+}
+
+/// The seed ledger with one row about these fixtures, and a corpus of so many seeds.
+fn frozen(digest: &str, expires: Option<&str>, seeds: &[i64]) -> [(&'static str, String); 2] {
+    let row = json!({"nodeid": PROPERTY, "seed": 7, "fixture_digest": digest, "reason": "CLOCK",
+        "replay": format!("pytest {PROPERTY} --hypothesis-seed=7"), "opened_at": "2026-01-01T00:00:00Z",
+        "expires_at": expires, "status": "open", "owner": "@ann"});
+    [
+        (
+            "tests/seed_freeze.json",
+            json!({"schema": "seed-freeze-v1", "entries": [row]}).to_string(),
+        ),
+        (
+            "test/contract/seeds.json",
+            json!({"version": 1, "seeds": {PROPERTY: seeds}}).to_string(),
+        ),
+    ]
+}
+
+async fn audited(watched: &Watched, files: &[(&str, String)]) -> Page {
+    let world = &watched.world;
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    world.push("main", &files, PERSON);
+    let task = Task::Audit {
+        repo: RepoKey {
+            installation: world.key(1).installation,
+            repo: world.key(1).repo,
+        },
+        branch: "main".to_owned(),
+        default_branch: "main".to_owned(),
+    };
+    world
+        .store
+        .enqueue_task(task, Duration::ZERO)
+        .await
+        .unwrap();
+    world.settle().await;
+    watched.page().await
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[tokio::test]
+async fn voided_freezes_growth_and_the_age_of_void_rows_are_told() {
+    let watched = Watched::new().await;
+    let none = watched.page().await;
+    assert!(
+        none.get("frostline_voided_freezes_per_100_patches")
+            .is_nan()
+    );
+    assert!(
+        none.get("frostline_ledger_growth_rows").is_nan(),
+        "no corpus, no number"
+    );
+    assert_eq!(none.get("frostline_ledger_void_overdue"), 0.0);
+
+    // The row is about the fixtures that there are, then about others.
+    let open = manifest(&two_fixtures());
+    let page = audited(&watched, &frozen(&open, None, &[1])).await;
+    assert_eq!(page.get("frostline_ledger_rows{state=\"open\"}"), 1.0);
+    assert_eq!(page.get("frostline_ledger_growth_rows"), 0.0);
+    let other = format!("manifest-sha256:{}", "0".repeat(64));
+    watched.world.advance(2 * DAY);
+    let page = audited(&watched, &frozen(&other, None, &[1, 2])).await;
+    assert_eq!(page.get("frostline_ledger_rows{state=\"open\"}"), 0.0);
+    assert_eq!(page.get("frostline_ledger_rows{state=\"void\"}"), 1.0);
+    assert_eq!(page.get("frostline_corpus_growth_seeds"), 1.0);
+    watched.world.advance(13 * DAY);
+    assert_eq!(
+        watched.page().await.get("frostline_ledger_void_overdue"),
+        0.0
+    );
+    watched.world.advance(DAY + Duration::from_secs(60));
+    let page = watched.page().await;
+    assert_eq!(page.get("frostline_ledger_void_overdue"), 1.0);
+    let age = page.get("frostline_ledger_void_oldest_age_seconds");
+    assert!(age >= (14 * DAY).as_secs_f64(), "{age}");
+    // Audited again, it is as old as before; bound anew, it is void no longer.
+    let page = audited(&watched, &[("README.md", "x\n".to_owned())]).await;
+    assert_eq!(page.get("frostline_ledger_void_overdue"), 1.0);
+    let page = audited(&watched, &frozen(&open, None, &[1, 2])).await;
+    assert_eq!(page.get("frostline_ledger_void_oldest_age_seconds"), 0.0);
+    // A row says itself since when it is void by date.
+    let page = audited(
+        &watched,
+        &frozen(&open, Some("2026-02-01T00:00:00Z"), &[1, 2]),
+    )
+    .await;
+    assert_eq!(page.get("frostline_ledger_rows{state=\"expired\"}"), 1.0);
+    assert_eq!(page.get("frostline_ledger_void_overdue"), 1.0);
+    // What cannot be read closes nothing.
+    let broken = [("tests/seed_freeze.json", "{}".to_owned())];
+    let page = audited(&watched, &broken).await;
+    assert_eq!(page.get("frostline_ledger_void_overdue"), 1.0);
+
+    // One of two pull requests voids a freeze.
+    audited(&watched, &frozen(&open, None, &[1, 2])).await;
+    for (branch, path) in [("one", "src/parse.py"), ("two", "tests/fixtures/a.json")] {
+        let number = watched.world.pull(branch, &[(path, "x = 1\n")]);
+        watched.world.evaluate(number).await;
+    }
+    let page = watched.page().await;
+    assert_eq!(page.get("frostline_patches"), 2.0);
+    assert_eq!(page.get("frostline_patches_voided_freezes"), 1.0);
+    assert_eq!(page.get("frostline_voided_freezes_per_100_patches"), 50.0);
+    watched.world.advance(31 * DAY);
+    assert_eq!(watched.page().await.get("frostline_patches"), 0.0);
+    assert!(!page.text.contains("test_roundtrip") && !page.text.contains("ann"));
 }

@@ -7,7 +7,7 @@ use frostline::model::PrNumber;
 use frostline::store::AskResult;
 
 use crate::support::app::TestApp;
-use crate::support::world::{AGENT, REPO, contract, sha256, two_fixtures};
+use crate::support::world::{AGENT, REPO, contract, manifest, sha256, two_fixtures};
 
 const WRITER: &str = "wendy";
 const OTHER: &str = "otto";
@@ -403,24 +403,17 @@ async fn a_lost_answer_makes_no_second_pull_request() {
 const LEDGER: &str = "tests/seed_freeze.json";
 const NODE: &str = "tests/properties/test_parse.py::test_roundtrip";
 
-fn manifest(bytes: &[u8]) -> String {
-    let files = [
-        (FIXTURE, bytes.to_vec()),
-        ("tests/fixtures/deep/b.bin", two_fixtures()[1].1.clone()),
-    ];
-    let digests: Vec<_> = files
-        .iter()
-        .map(|(_, bytes)| frostline::digest::blob(bytes).sha256)
-        .collect();
-    let paths = files.iter().map(|(path, _)| path.as_bytes());
-    frostline::digest::manifest(paths.zip(&digests))
+/// The digest of the scope whose first fixture has these bytes.
+fn manifest_with(bytes: &[u8]) -> String {
+    let [first, second] = [0, 1].map(|at| two_fixtures()[at].clone());
+    manifest(&[(first.0, bytes.to_vec()), second])
 }
 
 /// An agent's patch that changes the fixture to which a freeze is bound.
 async fn frozen_desk(owner: &str) -> (TestApp, u64) {
     let app = TestApp::start().await;
     let row = serde_json::json!({"nodeid": NODE, "seed": 7,
-        "fixture_digest": manifest(&two_fixtures()[0].1), "reason": "CLOCK",
+        "fixture_digest": manifest(&two_fixtures()), "reason": "CLOCK",
         "replay": format!("pytest {NODE} --hypothesis-seed=7"),
         "opened_at": "2026-11-01T00:00:00Z", "expires_at": null, "status": "open", "owner": owner});
     let ledger = serde_json::json!({"schema": "seed-freeze-v1", "entries": [row]});
@@ -456,7 +449,7 @@ async fn a_void_row_is_reopened_by_its_owner_and_nobody_elses_writer() {
     let pull = app.forge.pull(REPO, number + 1).unwrap();
     let text = app.forge.file(REPO, &pull.head_branch, LEDGER).unwrap();
     let text = String::from_utf8(text.unwrap()).unwrap();
-    assert!(text.contains(&manifest(NEW)), "{text}");
+    assert!(text.contains(&manifest_with(NEW)), "{text}");
     assert!(text.contains("candidate"), "{text}");
     let (result, _) = say(&app, number, "max", &format!("/frostline close {NODE}")).await;
     assert_eq!(result, AskResult::Done);

@@ -104,6 +104,19 @@ pub fn two_fixtures() -> Vec<(String, Vec<u8>)> {
     ]
 }
 
+/// The digest of a scope that holds these fixtures, in the form that rows are written with.
+pub fn manifest(fixtures: &[(String, Vec<u8>)]) -> String {
+    let paths: Vec<String> = fixtures
+        .iter()
+        .map(|(path, _)| format!("tests/fixtures/{path}"))
+        .collect();
+    let digests: Vec<_> = fixtures
+        .iter()
+        .map(|(_, bytes)| frostline::digest::blob(bytes).sha256)
+        .collect();
+    frostline::digest::manifest(paths.iter().map(String::as_bytes).zip(&digests))
+}
+
 impl World {
     /// A forge with [`REPO`] holding `files`.
     pub async fn with(files: Vec<FileChange>) -> Self {
