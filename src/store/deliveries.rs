@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
 use sqlx::{Sqlite, Transaction};
 
 use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
 
 use super::cache::repo_key;
-use super::queue::{Coalesce, JobPayload, json};
+use super::queue::{Coalesce, JobPayload, Rows, insert_jobs, job_rows, json};
 use super::{ForeignRun, NewAsk, Pushed, RepoKey, Rerun, Store, StoreError, Task};
 
 /// What is kept of a delivery.
@@ -51,24 +50,6 @@ impl Delivery {
         Some((first.repo()?, first.number()?))
     }
 
-    /// The columns of its row, but for the time.
-    fn row(&self) -> impl Serialize {
-        let first = self.tasks.first();
-        let installation = first.and_then(Task::installation);
-        (
-            &self.id.0,
-            &self.event,
-            &self.action,
-            installation.map_or(0, |id| id.0.cast_signed()),
-            first.and_then(Task::repo).map_or("", RepoName::as_str),
-            // 0: it is about no one pull request.
-            first
-                .and_then(Task::number)
-                .map_or(0, |n| n.0.cast_signed()),
-            first.and_then(Task::head).map(Sha::as_str),
-        )
-    }
-
     fn jobs(&self, received: Received) -> impl Iterator<Item = JobPayload> {
         self.tasks.iter().map(move |task| JobPayload {
             task: match (received, task) {
@@ -81,6 +62,57 @@ impl Delivery {
     }
 }
 
+/// Inserts [`Rows::deliveries`]; fails when one of them is there already.
+macro_rules! insert_deliveries {
+    () => {
+        "INSERT INTO delivery
+             (id, event, action, installation, repository, pull_request, head, received_at)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+                value ->> 6, ?2
+         FROM json_each(?1, '$.deliveries') AS row WHERE TRUE ORDER BY row.key"
+    };
+}
+
+/// Inserts [`Rows::pushes`].
+macro_rules! insert_pushes {
+    () => {
+        "INSERT INTO pusher (repository, pull, head, account, seen_at)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?2
+         FROM json_each(?1, '$.pushes') AS row WHERE TRUE ORDER BY row.key
+         ON CONFLICT DO NOTHING;"
+    };
+}
+
+/// The rows of deliveries that are all new, or all not.
+fn rows<'a>(deliveries: &[&'a Delivery], received: Received) -> Result<Rows<'a>, StoreError> {
+    let mut rows = Rows::default();
+    let mut jobs = Vec::new();
+    for delivery in deliveries {
+        let first = delivery.tasks.first();
+        let installation = first.and_then(Task::installation);
+        rows.deliveries.push((
+            &delivery.id.0,
+            &delivery.event,
+            &delivery.action,
+            installation.map_or(0, |id| id.0.cast_signed()),
+            first.and_then(Task::repo).map_or("", RepoName::as_str),
+            // 0: it is about no one pull request.
+            first
+                .and_then(Task::number)
+                .map_or(0, |number| number.0.cast_signed()),
+            first.and_then(Task::head).map(Sha::as_str),
+        ));
+        jobs.extend(delivery.jobs(received));
+        if let (Some((repo, pull)), Some(pushed)) = (delivery.place(), &delivery.pushed) {
+            let (pull, account) = (pull.0.cast_signed(), pushed.account.cast_signed());
+            let push = (repo_key(repo), pull, pushed.head.as_str(), account);
+            rows.pushes.push(push);
+        }
+    }
+    rows.jobs = job_rows(&jobs)?;
+    Ok(rows)
+}
+
 impl Store {
     /// Stores the deliveries, no two of one id, and enqueues their tasks in one transaction.
     pub(super) async fn receive_all(
@@ -88,31 +120,74 @@ impl Store {
         deliveries: &[&Delivery],
     ) -> Result<Vec<Received>, StoreError> {
         let now = self.now_ms();
+        let received = match self.receive_new(deliveries, now).await? {
+            true => vec![Received::New; deliveries.len()],
+            false => self.receive_some_again(deliveries, now).await?,
+        };
+        self.wake();
+        Ok(received)
+    }
+
+    /// The usual case, in one call: every id is new. False, and nothing is stored, when one is not.
+    async fn receive_new(&self, deliveries: &[&Delivery], now: i64) -> Result<bool, StoreError> {
+        const ALL: &str = concat!(
+            insert_deliveries!(),
+            "; ",
+            insert_jobs!(),
+            " ",
+            insert_pushes!()
+        );
+        let rows = rows(deliveries, Received::New)?;
+        let mut tx = self.begin().await?;
+        match self
+            .insert(&mut tx, ALL, &rows, (Coalesce::Replace, now))
+            .await
+        {
+            Ok(()) => {}
+            Err(StoreError::Database(sqlx::Error::Database(error)))
+                if error.is_unique_violation() =>
+            {
+                tx.rollback().await?;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        for delivery in deliveries {
+            self.put_rest_in(&mut tx, (delivery, Received::New), now)
+                .await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    async fn receive_some_again(
+        &self,
+        deliveries: &[&Delivery],
+        now: i64,
+    ) -> Result<Vec<Received>, StoreError> {
+        const ALL_BUT_DELIVERIES: &str = concat!(insert_jobs!(), " ", insert_pushes!());
         let mut tx = self.begin().await?;
         let received = put_all(&mut tx, deliveries, now).await?;
-        let with = deliveries.iter().copied().zip(received.iter().copied());
-        let (new, again): (Vec<_>, Vec<_>) =
-            with.partition(|(_, received)| *received == Received::New);
+        let of = |wanted: Received| -> Vec<&Delivery> {
+            let both = deliveries.iter().zip(&received);
+            both.filter(|(_, received)| **received == wanted)
+                .map(|(delivery, _)| *delivery)
+                .collect()
+        };
         // An old delivery sent again knows nothing newer than a job that waits already.
-        for (part, coalesce) in [(new, Coalesce::Replace), (again, Coalesce::Keep)] {
-            let jobs: Vec<_> = part.iter().flat_map(|(one, is)| one.jobs(*is)).collect();
-            if !jobs.is_empty() {
-                self.enqueue_in(&mut tx, &jobs, coalesce, now).await?;
-            }
-        }
-        let pushes: Vec<_> = deliveries
-            .iter()
-            .filter_map(|one| Some((one.place()?, one.pushed.as_ref()?)))
-            .collect();
-        if !pushes.is_empty() {
-            self.put_pushers_in(&mut tx, &pushes).await?;
+        for (part, coalesce) in [
+            (Received::New, Coalesce::Replace),
+            (Received::Duplicate, Coalesce::Keep),
+        ] {
+            let rows = rows(&of(part), part)?;
+            self.insert(&mut tx, ALL_BUT_DELIVERIES, &rows, (coalesce, now))
+                .await?;
         }
         for (delivery, received) in deliveries.iter().zip(&received) {
             self.put_rest_in(&mut tx, (delivery, *received), now)
                 .await?;
         }
         tx.commit().await?;
-        self.wake();
         Ok(received)
     }
 
@@ -152,17 +227,11 @@ async fn put_all(
     deliveries: &[&Delivery],
     now: i64,
 ) -> Result<Vec<Received>, StoreError> {
-    let rows: Vec<_> = deliveries.iter().map(|delivery| delivery.row()).collect();
-    let times: HashMap<String, i64> = sqlx::query_as(
-        "INSERT INTO delivery
-             (id, event, action, installation, repository, pull_request, head, received_at)
-         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-                value ->> 6, ?2
-         FROM json_each(?1) WHERE TRUE
-         ON CONFLICT (id) DO UPDATE SET times = times + 1
-         RETURNING id, times",
-    )
-    .bind(json(&rows)?)
+    let times: HashMap<String, i64> = sqlx::query_as(concat!(
+        insert_deliveries!(),
+        " ON CONFLICT (id) DO UPDATE SET times = times + 1 RETURNING id, times"
+    ))
+    .bind(json(&rows(deliveries, Received::New)?)?)
     .bind(now)
     .fetch_all(&mut **tx)
     .await?

@@ -141,24 +141,30 @@ impl Store {
         coalesce: Coalesce,
         due: i64,
     ) -> Result<(), StoreError> {
-        let rows = jobs.iter().map(job_row).collect::<Result<Vec<_>, _>>()?;
-        sqlx::query(
-            "INSERT INTO job (kind, key, payload, state, max_attempts, run_at, created_at, updated_at)
-             SELECT value ->> 0, value ->> 1, value ->> 2, 'queued', ?2, ?3, ?5, ?5
-             FROM json_each(?1) AS row WHERE TRUE ORDER BY row.key
-             ON CONFLICT (kind, key) WHERE state = 'queued' DO UPDATE SET
-                 payload = CASE WHEN ?4 THEN excluded.payload ELSE payload END,
-                 attempts = 0,
-                 run_at = max(not_before, min(run_at, excluded.run_at)),
-                 updated_at = excluded.updated_at",
-        )
-        .bind(json(&rows)?)
-        .bind(self.inner.queue.max_attempts)
-        .bind(due)
-        .bind(coalesce == Coalesce::Replace)
-        .bind(self.now_ms())
-        .execute(&mut **tx)
-        .await?;
+        let rows = Rows {
+            jobs: job_rows(jobs)?,
+            ..Rows::default()
+        };
+        self.insert(tx, insert_jobs!(), &rows, (coalesce, due))
+            .await
+    }
+
+    /// Executes one or more of the inserts that take [`Rows`].
+    pub(super) async fn insert(
+        &self,
+        tx: &mut Transaction<'static, Sqlite>,
+        statements: &'static str,
+        rows: &Rows<'_>,
+        (coalesce, due): (Coalesce, i64),
+    ) -> Result<(), StoreError> {
+        sqlx::query(statements)
+            .bind(json(rows)?)
+            .bind(self.now_ms())
+            .bind(self.inner.queue.max_attempts)
+            .bind(due)
+            .bind(coalesce == Coalesce::Replace)
+            .execute(&mut **tx)
+            .await?;
         Ok(())
     }
 
@@ -345,12 +351,52 @@ impl Store {
 }
 
 /// A job as a row of a statement: kind, key, payload.
-fn job_row(job: &JobPayload) -> Result<(&'static str, String, String), StoreError> {
-    Ok((job.task.kind(), job.task.key(), json(job)?))
+type JobRow = (&'static str, String, String);
+
+pub(super) fn job_rows(jobs: &[JobPayload]) -> Result<Vec<JobRow>, StoreError> {
+    let row = |job: &JobPayload| Ok((job.task.kind(), job.task.key(), json(job)?));
+    jobs.iter().map(row).collect()
 }
 
-/// What goes into a statement as JSON: a payload, or the rows of an insert of many at once. One statement
-/// for all costs a fraction of one for each: every statement is a message to the connection's thread.
+/// id, event, action, installation, repository, pull request, head.
+pub(super) type DeliveryRow<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    i64,
+    &'a str,
+    i64,
+    Option<&'a str>,
+);
+
+/// Rows of several tables for one call: each is a message to the connection's thread and back, which costs
+/// more than the rows.
+#[derive(Default, Serialize)]
+pub(super) struct Rows<'a> {
+    pub deliveries: Vec<DeliveryRow<'a>>,
+    pub jobs: Vec<JobRow>,
+    /// repository, pull request, head, account.
+    pub pushes: Vec<(String, i64, &'a str, i64)>,
+}
+
+/// Inserts [`Rows::jobs`]. As the other statements that take rows: ?1 the rows, ?2 now, ?3 the most attempts,
+/// ?4 when the jobs are due, ?5 whether they replace payloads. None leaves out a number below its greatest:
+/// several in one call would bind the wrong values.
+macro_rules! insert_jobs {
+    () => {
+        "INSERT INTO job (kind, key, payload, state, max_attempts, run_at, created_at, updated_at)
+         SELECT value ->> 0, value ->> 1, value ->> 2, 'queued', ?3, ?4, ?2, ?2
+         FROM json_each(?1, '$.jobs') AS row WHERE TRUE ORDER BY row.key
+         ON CONFLICT (kind, key) WHERE state = 'queued' DO UPDATE SET
+             payload = CASE WHEN ?5 THEN excluded.payload ELSE payload END,
+             attempts = 0,
+             run_at = max(not_before, min(run_at, excluded.run_at)),
+             updated_at = excluded.updated_at;"
+    };
+}
+pub(super) use insert_jobs;
+
+/// What goes into a statement as JSON.
 pub(super) fn json(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|e| StoreError::Database(sqlx::Error::Encode(e.into())))
 }

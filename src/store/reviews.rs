@@ -1,13 +1,12 @@
 //! What approvals rest on: what was shown and when, who accepted, who pushed.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Row as _, Sqlite, Transaction};
+use sqlx::Row as _;
 
-use crate::model::{PrNumber, RepoName, Sha};
+use crate::model::Sha;
 
 use super::asks::{AskResult, AskedOn};
 use super::cache::repo_key;
-use super::queue::json;
 use super::{RunKey, Store, StoreError};
 
 /// What a check-run showed when it ended.
@@ -191,32 +190,6 @@ impl Store {
             })
         })
         .collect()
-    }
-
-    /// Notes pushes, in their order, in their deliveries' transaction.
-    pub(super) async fn put_pushers_in(
-        &self,
-        tx: &mut Transaction<'static, Sqlite>,
-        pushes: &[((&RepoName, PrNumber), &Pushed)],
-    ) -> Result<(), StoreError> {
-        let rows: Vec<_> = pushes
-            .iter()
-            .map(|((repo, pull), pushed)| {
-                let (pull, account) = (pull.0.cast_signed(), pushed.account.cast_signed());
-                (repo_key(repo), pull, pushed.head.as_str(), account)
-            })
-            .collect();
-        sqlx::query(
-            "INSERT INTO pusher (repository, pull, head, account, seen_at)
-             SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?2
-             FROM json_each(?1) AS row WHERE TRUE ORDER BY row.key
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(json(&rows)?)
-        .bind(self.now_ms())
-        .execute(&mut **tx)
-        .await?;
-        Ok(())
     }
 
     /// Pushes to a pull request that events told of, oldest first, each with the newest key that was
