@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod lock;
 pub mod map;
 pub(crate) mod reader;
+pub mod recorded;
 pub mod replay;
 pub mod rows;
 pub mod schema;

@@ -10,6 +10,7 @@ mod files;
 mod findings;
 mod frozen;
 pub mod kind;
+pub mod lane;
 mod liveness;
 pub mod manifest;
 pub mod numbers;

@@ -110,6 +110,11 @@ impl Files {
         &self.name
     }
 
+    /// The folder in the git directory where what is found out is kept; no pull request can write there.
+    pub fn own_folder(&self) -> PathBuf {
+        self.repo.common_dir().join("frostline")
+    }
+
     /// The work tree's root, which paths are relative to.
     pub fn work_tree(&self) -> Option<PathBuf> {
         self.repo.workdir().map(Path::to_owned)

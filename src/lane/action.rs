@@ -1,60 +1,23 @@
 //! What one property with one pinned seed asks for (protocol 6.1). PURE.
 //!
-//! Invariant: only a green by report is a PASS, and only red, green, green with the same fixtures is
-//! noise. Everything else blocks.
-
-use serde::{Deserialize, Serialize};
+//! Invariant: only a green by report is a PASS, and only red, green, green with the same fixtures, and red
+//! on the base tip too, is noise. Everything else blocks.
 
 use super::model::Colour;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Action {
-    Pass,
-    PinSeedNoise,
-    BlockHash,
-    BlockShrink,
-    BlockInvariant,
-    BlockErrored,
-}
-
-impl Action {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "PASS",
-            Self::PinSeedNoise => "PIN_SEED_NOISE",
-            Self::BlockHash => "BLOCK_HASH",
-            Self::BlockShrink => "BLOCK_SHRINK",
-            Self::BlockInvariant => "BLOCK_INVARIANT",
-            Self::BlockErrored => "BLOCK_ERRORED",
-        }
-    }
-
-    pub fn blocks(self) -> bool {
-        !matches!(self, Self::Pass | Self::PinSeedNoise)
-    }
-}
-
-/// The digest of the property's scope, before and after the patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digest {
-    Same,
-    /// Changed, and the lock in force holds the new digests.
-    ChangedWithLock,
-    /// Changed, and it does not; or it can't be told.
-    Changed,
-}
+use crate::model::{Action, ScopeChange};
 
 /// What is known so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    pub digest: Digest,
+    pub digest: ScopeChange,
     pub first: Option<Colour>,
     pub replay: Option<Colour>,
     /// The counterexample is smaller than the recorded one, by all the conditions of
     /// [`super::example::shrunk`].
     pub smaller: bool,
     pub second: Option<Colour>,
+    /// What the base tip's runs came to, all of them together: red when one of them is.
+    pub base: Option<Colour>,
 }
 
 /// What to do next.
@@ -65,26 +28,30 @@ pub enum Step {
     Replay,
     /// The same seed, on another worker.
     RunSecond,
+    /// The same seed on the base tip, which shows who made a flake.
+    RunBase,
     Done(Action),
 }
 
 /// The table of protocol 6.1.
 ///
-/// | digest | first | replay | smaller | second | |
-/// | --- | --- | --- | --- | --- | --- |
-/// | changed without its lock | | | | | BLOCK_HASH |
-/// | | errored | | | | BLOCK_ERRORED |
-/// | | green | | | | PASS |
-/// | | red | errored | | | BLOCK_ERRORED |
-/// | | red | red | yes, digest same | | BLOCK_SHRINK |
-/// | | red | red | no | | BLOCK_INVARIANT |
-/// | | red | green | | errored | BLOCK_ERRORED |
-/// | | red | green | | red | BLOCK_INVARIANT |
-/// | same | red | green | | green | PIN_SEED_NOISE |
-/// | changed with its lock | red | green | | green | BLOCK_INVARIANT: other bytes void what was recorded |
+/// | digest | first | replay | smaller | second | base | |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | changed without its lock | | | | | | BLOCK_HASH |
+/// | | errored | | | | | BLOCK_ERRORED |
+/// | | green | | | | | PASS |
+/// | | red | errored | | | | BLOCK_ERRORED |
+/// | | red | red | yes, digest same | | | BLOCK_SHRINK |
+/// | | red | red | no | | | BLOCK_INVARIANT |
+/// | | red | green | | errored | | BLOCK_ERRORED |
+/// | | red | green | | red | | BLOCK_INVARIANT |
+/// | same | red | green | | green | red | PIN_SEED_NOISE |
+/// | same | red | green | | green | green | BLOCK_NOISE: the patch made the flake |
+/// | same | red | green | | green | errored | BLOCK_ERRORED |
+/// | changed with its lock | red | green | | green | | BLOCK_INVARIANT: other bytes void what was recorded |
 pub fn next(known: Known) -> Step {
     use Colour::{Errored, Green, Red};
-    if known.digest == Digest::Changed {
+    if known.digest == ScopeChange::Changed {
         return Step::Done(Action::BlockHash);
     }
     let action = match (known.first, known.replay, known.second) {
@@ -93,15 +60,20 @@ pub fn next(known: Known) -> Step {
         (Some(Green), ..) => Action::Pass,
         (Some(Red), None, _) => return Step::Replay,
         (Some(Red), Some(Errored), _) => Action::BlockErrored,
-        (Some(Red), Some(Red), _) if known.smaller && known.digest == Digest::Same => {
+        (Some(Red), Some(Red), _) if known.smaller && known.digest == ScopeChange::Same => {
             Action::BlockShrink
         }
         (Some(Red), Some(Red), _) => Action::BlockInvariant,
         (Some(Red), Some(Green), None) => return Step::RunSecond,
         (Some(Red), Some(Green), Some(Errored)) => Action::BlockErrored,
         (Some(Red), Some(Green), Some(Red)) => Action::BlockInvariant,
-        (Some(Red), Some(Green), Some(Green)) if known.digest == Digest::Same => {
-            Action::PinSeedNoise
+        (Some(Red), Some(Green), Some(Green)) if known.digest == ScopeChange::Same => {
+            match known.base {
+                None => return Step::RunBase,
+                Some(Red) => Action::PinSeedNoise,
+                Some(Green) => Action::BlockNoise,
+                Some(Errored) => Action::BlockErrored,
+            }
         }
         (Some(Red), Some(Green), Some(Green)) => Action::BlockInvariant,
     };
@@ -116,7 +88,7 @@ mod tests {
     use Colour::{Errored, Green, Red};
 
     fn known(
-        digest: Digest,
+        digest: ScopeChange,
         first: Option<Colour>,
         replay: Option<Colour>,
         smaller: bool,
@@ -128,16 +100,30 @@ mod tests {
             replay,
             smaller,
             second,
+            base: None,
+        }
+    }
+
+    fn mixed(base: Option<Colour>) -> Known {
+        Known {
+            base,
+            ..known(
+                ScopeChange::Same,
+                Some(Red),
+                Some(Green),
+                false,
+                Some(Green),
+            )
         }
     }
 
     /// Protocol 6.1, row by row.
     #[test]
     fn each_row_of_the_table() {
-        let same = Digest::Same;
+        let same = ScopeChange::Same;
         let table = [
             (
-                known(Digest::Changed, None, None, false, None),
+                known(ScopeChange::Changed, None, None, false, None),
                 Step::Done(Action::BlockHash),
             ),
             (known(same, None, None, false, None), Step::RunFirst),
@@ -146,7 +132,7 @@ mod tests {
                 Step::Done(Action::Pass),
             ),
             (
-                known(Digest::ChangedWithLock, Some(Green), None, false, None),
+                known(ScopeChange::ChangedWithLock, Some(Green), None, false, None),
                 Step::Done(Action::Pass),
             ),
             (known(same, Some(Red), None, false, None), Step::Replay),
@@ -166,10 +152,10 @@ mod tests {
                 known(same, Some(Red), Some(Green), false, Some(Red)),
                 Step::Done(Action::BlockInvariant),
             ),
-            (
-                known(same, Some(Red), Some(Green), false, Some(Green)),
-                Step::Done(Action::PinSeedNoise),
-            ),
+            (mixed(None), Step::RunBase),
+            (mixed(Some(Red)), Step::Done(Action::PinSeedNoise)),
+            (mixed(Some(Green)), Step::Done(Action::BlockNoise)),
+            (mixed(Some(Errored)), Step::Done(Action::BlockErrored)),
             (
                 known(same, Some(Errored), None, false, None),
                 Step::Done(Action::BlockErrored),
@@ -184,7 +170,7 @@ mod tests {
             ),
             (
                 known(
-                    Digest::ChangedWithLock,
+                    ScopeChange::ChangedWithLock,
                     Some(Red),
                     Some(Green),
                     false,
@@ -193,7 +179,13 @@ mod tests {
                 Step::Done(Action::BlockInvariant),
             ),
             (
-                known(Digest::ChangedWithLock, Some(Red), Some(Red), true, None),
+                known(
+                    ScopeChange::ChangedWithLock,
+                    Some(Red),
+                    Some(Red),
+                    true,
+                    None,
+                ),
                 Step::Done(Action::BlockInvariant),
             ),
         ];
@@ -208,9 +200,9 @@ mod tests {
 
     fn any_known() -> impl Strategy<Value = Known> {
         let digest = prop_oneof![
-            Just(Digest::Same),
-            Just(Digest::ChangedWithLock),
-            Just(Digest::Changed)
+            Just(ScopeChange::Same),
+            Just(ScopeChange::ChangedWithLock),
+            Just(ScopeChange::Changed)
         ];
         (
             digest,
@@ -218,9 +210,11 @@ mod tests {
             any_colour(),
             any::<bool>(),
             any_colour(),
+            any_colour(),
         )
-            .prop_map(|(digest, first, replay, smaller, second)| {
-                known(digest, first, replay, smaller, second)
+            .prop_map(|(digest, first, replay, smaller, second, base)| Known {
+                base,
+                ..known(digest, first, replay, smaller, second)
             })
     }
 
@@ -229,17 +223,18 @@ mod tests {
         fn a_pass_needs_a_green_first_run(known in any_known()) {
             if next(known) == Step::Done(Action::Pass) {
                 prop_assert_eq!(known.first, Some(Green));
-                prop_assert_ne!(known.digest, Digest::Changed);
+                prop_assert_ne!(known.digest, ScopeChange::Changed);
             }
         }
 
         #[test]
-        fn noise_needs_red_green_green_on_the_same_bytes(known in any_known()) {
+        fn noise_needs_red_green_green_on_the_same_bytes_and_red_before_the_patch(known in any_known()) {
             let noise = next(known) == Step::Done(Action::PinSeedNoise);
-            let expected = known.digest == Digest::Same
+            let expected = known.digest == ScopeChange::Same
                 && known.first == Some(Red)
                 && known.replay == Some(Green)
-                && known.second == Some(Green);
+                && known.second == Some(Green)
+                && known.base == Some(Red);
             prop_assert_eq!(noise, expected);
         }
 
@@ -265,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn each_step_leads_to_a_decision(known in any_known(), colours in proptest::collection::vec(0u8..3, 3)) {
+        fn each_step_leads_to_a_decision(known in any_known(), colours in proptest::collection::vec(0u8..3, 4)) {
             let mut known = known;
             for colour in colours {
                 let colour = [Green, Red, Errored][usize::from(colour)];
@@ -273,6 +268,7 @@ mod tests {
                     Step::RunFirst => known.first = Some(colour),
                     Step::Replay => known.replay = Some(colour),
                     Step::RunSecond => known.second = Some(colour),
+                    Step::RunBase => known.base = Some(colour),
                     Step::Done(_) => break,
                 }
             }

@@ -23,13 +23,25 @@ pub struct Bench<'a> {
     untouched: Option<FileDigest>,
 }
 
+/// What a node id stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// One test, and what generates its values.
+    Test(Generator),
+    /// A function that was named without a parameter, and has these.
+    Parameters(Vec<NodeId>),
+}
+
 /// What one run came to.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub outcome: Outcome,
+    pub seed: Option<i64>,
     pub hash_seed: u32,
     pub wall_ms: u64,
     pub generator: Option<Generator>,
+    /// What was found where one test was asked for: all of it, or nothing.
+    pub ids: Vec<String>,
     pub stream: Option<Stream>,
     pub neutralised: Vec<String>,
     /// Nobody wanted it any more: it counts for nothing.
@@ -59,11 +71,11 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The generator of a test, which is found and not run.
+    /// Looks for a test, and does not run it.
     ///
     /// # Errors
-    /// Why there is not exactly this test: a clause.
-    pub fn generator(&self, node: &NodeId) -> Result<Generator, String> {
+    /// Why there is no such test: a clause.
+    pub fn find(&self, node: &NodeId) -> Result<Found, String> {
         let run = self.run(&Task {
             node,
             seed: None,
@@ -72,10 +84,30 @@ impl<'a> Bench<'a> {
             purpose: Purpose::Collect,
             stored: None,
         });
-        match (run.generator, run.outcome) {
-            (Some(generator), _) => Ok(generator),
-            (None, Outcome::Errored { why }) => Err(why),
-            (None, _) => Err("its report does not tell its generator".to_owned()),
+        if let Some(generator) = run.generator {
+            return Ok(Found::Test(generator));
+        }
+        let ids: Option<Vec<NodeId>> = run.ids.iter().map(|id| id.parse().ok()).collect();
+        let ids = ids.unwrap_or_default();
+        let is_parameter = |id: &NodeId| id.param().is_some() && id.function() == node.as_str();
+        match run.outcome {
+            _ if !ids.is_empty() && ids.iter().all(is_parameter) => Ok(Found::Parameters(ids)),
+            Outcome::Errored { why } => Err(why),
+            _ => Err("its report does not tell its generator".to_owned()),
+        }
+    }
+
+    /// The generator of a test.
+    ///
+    /// # Errors
+    /// Why there is not exactly this test: a clause.
+    pub fn generator(&self, node: &NodeId) -> Result<Generator, String> {
+        match self.find(node)? {
+            Found::Test(generator) => Ok(generator),
+            Found::Parameters(ids) => Err(match ids.first() {
+                Some(first) => format!("it has {} parameters; name one, as {first}", ids.len()),
+                None => "it has no parameter".to_owned(),
+            }),
         }
     }
 
@@ -85,9 +117,11 @@ impl<'a> Bench<'a> {
             Ok(run) => run,
             Err(error) => Run {
                 outcome: Outcome::errored(format!("it could not be run: {error}")),
+                seed: task.seed,
                 hash_seed: task.hash_seed,
                 wall_ms: 0,
                 generator: None,
+                ids: Vec::new(),
                 stream: None,
                 neutralised: Vec::new(),
                 cancelled: self.cancel.is_cancelled(),
@@ -150,9 +184,11 @@ impl<'a> Bench<'a> {
         }
         Ok(Run {
             outcome,
+            seed: task.seed,
             hash_seed: task.hash_seed,
             wall_ms: ended.wall_ms,
             generator: report.generator,
+            ids: report.ids,
             stream: report.stream,
             neutralised: report.neutralised,
             cancelled: ended.how == process::How::Cancelled,

@@ -24,4 +24,6 @@ pub mod router;
 pub mod sandbox;
 pub mod signature;
 #[cfg(target_os = "linux")]
+pub mod trial;
+#[cfg(target_os = "linux")]
 pub mod window;

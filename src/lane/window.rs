@@ -29,6 +29,23 @@ pub struct Wish<'a> {
     pub workers: usize,
 }
 
+impl Wish<'_> {
+    /// The seed of a run. What pytest-randomly seeds is all the chance that such a test has: with one seed
+    /// no window would ever see it flake.
+    fn seed_of(&self, at: usize) -> Option<i64> {
+        let step = match self.generator {
+            Generator::Randomly => i64::try_from(at).unwrap_or(i64::MAX),
+            _ => 0,
+        };
+        // Seeds of pytest-randomly are not negative, and fit in 32 bits for all that it seeds.
+        self.seed.map(|seed| match seed.checked_add(step) {
+            Some(next) if step > 0 && next <= i64::from(u32::MAX) => next,
+            _ if step > 0 => step,
+            _ => seed,
+        })
+    }
+}
+
 #[derive(Default)]
 struct State {
     begun: usize,
@@ -38,7 +55,7 @@ struct State {
 }
 
 /// Runs a window to its end. Each run has the same seed and another hash seed, so that what hangs on the
-/// order of sets can show. `None` when it was cancelled; `told` hears of each run as it ends.
+/// order of sets can show; one whose only generator is `random` has another seed too. `None` when it was cancelled; `told` hears of each run as it ends.
 pub fn window(bench: &Bench<'_>, wish: Wish<'_>, told: &(dyn Fn(&Run) + Sync)) -> Option<Window> {
     let state = Mutex::new(State::default());
     let changed = Condvar::new();
@@ -48,7 +65,7 @@ pub fn window(bench: &Bench<'_>, wish: Wish<'_>, told: &(dyn Fn(&Run) + Sync)) -
                 while let Some(at) = begin(&state, &changed, wish.cap) {
                     let run = bench.run(&Task {
                         node: wish.node,
-                        seed: wish.seed,
+                        seed: wish.seed_of(at),
                         hash_seed: u32::try_from(at).unwrap_or(u32::MAX),
                         generator: wish.generator,
                         purpose: Purpose::Vote,

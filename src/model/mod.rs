@@ -5,6 +5,7 @@
 mod checks;
 mod decision;
 mod ids;
+mod lane;
 mod merge_group;
 mod node_id;
 mod people;
@@ -16,6 +17,7 @@ mod source;
 pub use checks::{ForeignCheck, Requirement};
 pub use decision::*;
 pub use ids::*;
+pub use lane::{Action, LANE_SCHEMA, ScopeChange};
 pub use merge_group::{MergeGroup, named_pull};
 pub use node_id::NodeId;
 pub use people::Permission;

@@ -3,3 +3,4 @@
 mod commands;
 mod isolation;
 mod pytest;
+mod run;

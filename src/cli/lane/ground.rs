@@ -89,13 +89,23 @@ pub struct Ground {
     pub why_not: Vec<String>,
     limits: Limits,
     pub cancel: Cancel,
-    _scratch: Scratch,
+    scratch: Scratch,
     _signals: tokio::runtime::Runtime,
 }
 
 impl Ground {
     /// Exports the tree of `files` and finds what runs it.
     pub fn prepare(args: &GroundArgs, (files, commit): (Files, Sha)) -> anyhow::Result<Self> {
+        let config = RepoConfig::of(&files.read(Layer::Config.default_path())?);
+        Self::by(args, (files, commit), config)
+    }
+
+    /// [`Self::prepare`] by the configuration of another commit: a patch does not choose how it is run.
+    pub fn by(
+        args: &GroundArgs,
+        (files, commit): (Files, Sha),
+        config: RepoConfig,
+    ) -> anyhow::Result<Self> {
         let cancel = Cancel::adopting().context("orphans of a test could not be ended here")?;
         let signals = cancelled_by_signals(&cancel)?;
         let progress = Progress::start("preparing the tree");
@@ -107,7 +117,6 @@ impl Ground {
         };
         let (tree, run, ask) = (make("tree")?, make("runs")?, make("ask")?);
         files.export(&tree)?;
-        let config = RepoConfig::of(&files.read(Layer::Config.default_path())?);
         let program = std::env::current_exe().context("this program cannot be found")?;
         let search = std::env::var("PATH").unwrap_or_default();
         let checkout = files
@@ -148,15 +157,30 @@ impl Ground {
             why_not,
             limits,
             cancel,
-            _scratch: scratch,
+            scratch,
             _signals: signals,
         })
     }
 
     pub fn bench(&self) -> anyhow::Result<Bench<'_>> {
-        let places = (self.places.clone(), self.level);
+        self.bench_of(self.places.clone())
+    }
+
+    fn bench_of(&self, places: Places) -> anyhow::Result<Bench<'_>> {
+        let places = (places, self.level);
         Bench::new(&self.framework, places, self.limits, self.cancel.clone())
             .context("the scratch tree cannot be read")
+    }
+
+    /// Another tree to run on, in a folder of its own.
+    pub fn beside(&self, files: &Files, name: &str) -> anyhow::Result<Bench<'_>> {
+        let places = Places {
+            tree: self.scratch.1.join(name),
+            ..self.places.clone()
+        };
+        std::fs::create_dir(&places.tree)?;
+        files.export(&places.tree)?;
+        self.bench_of(places)
     }
 
     /// The test's file is there, and it is one that can be run.
@@ -175,7 +199,7 @@ impl Ground {
         let there = std::fs::symlink_metadata(self.places.tree.join(path));
         if !there.is_ok_and(|meta| meta.is_file()) {
             bail!(
-                "{} has no file {path}; name another commit with --rev",
+                "{} has no file {path}; correct the node id, or name another commit",
                 self.files.name()
             );
         }

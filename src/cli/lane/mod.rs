@@ -4,10 +4,12 @@ mod ground;
 mod probe;
 mod replay;
 mod row;
+mod run;
 mod say;
 mod scope;
 mod window;
 
+use chrono::{SecondsFormat, Utc};
 use clap::Subcommand;
 
 use super::Outcome;
@@ -23,6 +25,7 @@ Exit status:
   as of each command
 
 Examples:
+  frostline lane run --head feature --out lane.jsonl
   frostline lane probe 'tests/properties/test_parse.py::test_roundtrip'
   frostline lane window 'tests/properties/test_parse.py::test_roundtrip' --seed 7
   frostline lane replay 'tests/properties/test_parse.py::test_roundtrip'")]
@@ -33,6 +36,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
     Probe(probe::Args),
     Window(window::Args),
     Replay(replay::Args),
@@ -40,8 +44,13 @@ enum Command {
 
 pub fn run(args: Args) -> Outcome {
     match args.command {
+        Command::Run(args) => run::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Window(args) => window::run(args),
         Command::Replay(args) => replay::run(args),
     }
+}
+
+fn now() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::ground::Ground;
-use super::scope::Scope;
+use super::scope::{self, Scope};
+use crate::lane::bench::Run;
 use crate::lane::classify::{Bound, Note, Stop, Verdict, missed_rates};
 use crate::lane::frameworks::Framework as _;
-use crate::lane::model::{Failure, Outcome};
+use crate::lane::model::Outcome;
 use crate::lane::signature::Signature;
 use crate::lane::window::Window;
 use crate::model::NodeId;
@@ -47,7 +48,7 @@ pub fn members(
         ("status", json!(window.verdict.status)),
         ("reason", Value::Null),
         ("cause", json!("unattributed")),
-        ("framework", framework(ground)),
+        ("framework", json!(framework(ground))),
         (
             "example",
             json!(first.and_then(|failure| failure.example.as_deref())),
@@ -61,16 +62,26 @@ pub fn members(
         ("replay", json!(about.replay)),
         ("says", json!(sentences(&window.verdict, window.stop))),
         ("each", json!(runs)),
+        // What has to be equal before a smaller example means anything.
+        (
+            "coarse",
+            json!(first.map(|failure| Signature::of(failure).coarse)),
+        ),
+        (
+            "test_digest",
+            json!(scope::test_digest(&ground.files, about.node)),
+        ),
     ]
 }
 
-fn run(run: &crate::lane::bench::Run) -> Value {
+fn run(run: &Run) -> Value {
     let why = match &run.outcome {
         Outcome::Errored { why } => Some(why),
         _ => None,
     };
     json!({
         "outcome": run.outcome.colour(),
+        "seed": run.seed,
         "hash_seed": run.hash_seed,
         "ms": run.wall_ms,
         "signature": run.outcome.failure().map(|failure| Signature::of(failure).id()),
@@ -94,7 +105,7 @@ fn signatures(window: &Window) -> Value {
 }
 
 /// "pytest 9.2.0, hypothesis 6.170.17, python 3.11.7".
-fn framework(ground: &Ground) -> Value {
+pub fn framework(ground: &Ground) -> String {
     let name = ground.framework.name();
     let versions = ground.framework.versions();
     let others = versions.iter().filter(|(other, _)| other.as_str() != name);
@@ -104,7 +115,7 @@ fn framework(ground: &Ground) -> Value {
         .chain(others)
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
-    json!(parts.join(", "))
+    parts.join(", ")
 }
 
 /// What a window says, and what it does not.
@@ -127,7 +138,7 @@ pub fn sentences(verdict: &Verdict, stop: Stop) -> Vec<String> {
 }
 
 /// The first red, for the replay line.
-pub fn first_red(window: &Window) -> Option<(u32, &Failure)> {
+pub fn first_red(window: &Window) -> Option<&Run> {
     let mut runs = window.runs.iter();
-    runs.find_map(|run| Some((run.hash_seed, run.outcome.failure()?)))
+    runs.find(|run| run.outcome.failure().is_some())
 }

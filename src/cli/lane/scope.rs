@@ -3,12 +3,13 @@
 use anyhow::{bail, ensure};
 
 use super::ground::Ground;
+use crate::config::repo::RepoConfig;
 use crate::contract::catalog::{self, Property};
 use crate::contract::glob::GlobList;
 use crate::contract::{lock, seeds};
 use crate::digest;
 use crate::git::Files;
-use crate::model::{BlobFact, Fact, Layer, NodeId};
+use crate::model::{BlobFact, Fact, FileDigest, Layer, NodeId};
 
 /// The scope of one property on one tree.
 pub struct Scope {
@@ -27,7 +28,7 @@ impl Scope {
     pub fn of(ground: &Ground, node: &NodeId) -> anyhow::Result<Self> {
         let files = &ground.files;
         let property = property(ground, node)?;
-        let corpus = read(ground, Layer::Seeds)?;
+        let corpus = contract(&ground.files, &ground.config, Layer::Seeds)?;
         let corpus = corpus
             .map(|(path, bytes)| seeds::parse(&path, &bytes))
             .transpose()?;
@@ -66,31 +67,45 @@ impl Scope {
 }
 
 fn property(ground: &Ground, node: &NodeId) -> anyhow::Result<Option<Property>> {
-    let Some((path, bytes)) = read(ground, Layer::Catalog)? else {
+    let Some((path, bytes)) = contract(&ground.files, &ground.config, Layer::Catalog)? else {
         return Ok(None);
     };
     let rows = catalog::parse(&path, &bytes)?.properties;
     Ok(rows.into_iter().find(|row| row.nodeid == *node))
 }
 
+/// The digest of the file that a test stands in; `None` where it cannot be read.
+pub fn test_digest(files: &Files, node: &NodeId) -> Option<FileDigest> {
+    match files.read(node.path()) {
+        Ok(BlobFact::Content { bytes, .. }) => Some(digest::blob(&bytes.0).sha256),
+        _ => None,
+    }
+}
+
 fn roots(ground: &Ground) -> anyhow::Result<Vec<String>> {
-    Ok(match read(ground, Layer::Lock)? {
-        Some((path, bytes)) => lock::parse(&path, &bytes)?.roots,
-        None => vec!["tests/fixtures".to_owned()],
-    })
+    Ok(
+        match contract(&ground.files, &ground.config, Layer::Lock)? {
+            Some((path, bytes)) => lock::parse(&path, &bytes)?.roots,
+            None => vec!["tests/fixtures".to_owned()],
+        },
+    )
 }
 
 /// A contract file of the tree, with its path; `None` when it is not there or off.
-fn read(ground: &Ground, layer: Layer) -> anyhow::Result<Option<(String, Vec<u8>)>> {
-    let Some(path) = ground.config.layer_path(layer) else {
+pub fn contract(
+    files: &Files,
+    config: &RepoConfig,
+    layer: Layer,
+) -> anyhow::Result<Option<(String, Vec<u8>)>> {
+    let Some(path) = config.layer_path(layer) else {
         return Ok(None);
     };
-    match ground.files.read(path)? {
+    match files.read(path)? {
         BlobFact::Absent => Ok(None),
         BlobFact::Content { bytes, .. } => Ok(Some((path.to_owned(), bytes.0))),
         _ => bail!(
             "{path} in {} cannot be read; `frostline ledger validate` says why",
-            ground.files.name()
+            files.name()
         ),
     }
 }

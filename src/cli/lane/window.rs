@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use chrono::{SecondsFormat, Utc};
 
 use super::super::{Outcome, out, place};
 use super::ground::{Ground, GroundArgs};
 use super::row::{self, About};
-use super::say;
 use super::scope::Scope;
+use super::{now, say};
 use crate::contract::evidence;
 use crate::git::Files;
 use crate::lane::bench::Bench;
@@ -90,11 +89,11 @@ pub fn run(args: Args) -> Outcome {
         Status::FreezeCandidate => honoured(&args, &ground, (&bench, generator), seed)?,
         _ => None,
     };
-    let replay = row::first_red(&window).map(|(hash_seed, _)| {
+    let replay = row::first_red(&window).map(|red| {
         let task = Task {
             node: &args.node,
-            seed: takes_seed.then_some(seed),
-            hash_seed,
+            seed: red.seed.filter(|_| takes_seed),
+            hash_seed: red.hash_seed,
             generator,
             purpose: Purpose::Vote,
             stored: None,
@@ -113,10 +112,6 @@ pub fn run(args: Args) -> Outcome {
     write(&args, &members)?;
     tell(&window, &about);
     Ok(ExitCode::from(exit_code(window.verdict.status)))
-}
-
-fn now() -> String {
-    Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// A window that needs no run, because the fixtures are not what they have to be.

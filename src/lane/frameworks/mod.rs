@@ -92,6 +92,8 @@ pub struct Stream {
 pub struct Report {
     pub outcome: Outcome,
     pub generator: Option<Generator>,
+    /// Every test that was found; empty where it does not tell all of them.
+    pub ids: Vec<String>,
     pub stream: Option<Stream>,
     /// Reasons of skips that were taken off, because frozen tests run here.
     pub neutralised: Vec<String>,

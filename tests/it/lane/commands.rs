@@ -199,12 +199,13 @@ fn a_window_of_greens_says_what_it_excludes_and_no_more() {
         .as_array()
         .expect("runs")
         .iter()
-        .map(|run| &run["hash_seed"])
+        .map(|run| (run["seed"].as_i64(), run["hash_seed"].as_i64()))
         .collect();
+    let other_each_time = |at: i64| (Some(at + 1), Some(at));
     assert_eq!(
         hash_seeds,
-        [0, 1, 2, 3, 4, 5, 6],
-        "so that the order of sets can show"
+        [0, 1, 2, 3, 4, 5, 6].map(other_each_time),
+        "so that the order of sets and what pytest-randomly seeds can show"
     );
     let other = "manifest-sha256:0000000000000000000000000000000000000000000000000000000000000000";
     let answer = lane.run("window", &["tests/test_f.py::test_t", "--expect", other]);

@@ -49,6 +49,7 @@ pub(super) fn nothing(outcome: Outcome) -> Report {
     Report {
         outcome,
         generator: None,
+        ids: Vec::new(),
         stream: None,
         neutralised: Vec::new(),
     }
@@ -67,8 +68,14 @@ pub(super) fn judge(text: &str, id: &str, ended: &Ended) -> Report {
     for row in &rows {
         match row {
             Row::Collected {
-                seed, neutralised, ..
+                ids,
+                count,
+                seed,
+                neutralised,
             } => {
+                if ids.len() == *count {
+                    report.ids.clone_from(ids);
+                }
                 report.generator = seed.as_deref().and_then(generator);
                 report.neutralised.clone_from(neutralised);
             }
