@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 use super::reading::{Read, Reading};
-use crate::model::{ContractFile, FreezeRow, FreezeState, Layer};
+use crate::model::{ContractFile, Decision, FreezeRow, FreezeState, Layer};
 
 /// A void row without its owner's action is pointed out from this age on.
 pub const OVERDUE: TimeDelta = TimeDelta::days(14);
@@ -68,6 +68,14 @@ pub fn instant(text: &str) -> Option<DateTime<Utc>> {
     }
     let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
     Some(day.and_hms_opt(0, 0, 0)?.and_utc())
+}
+
+/// When the first of the freezes that take a vote from the properties of a patch becomes void by date.
+pub fn next_expiry(decision: &Decision) -> Option<DateTime<Utc>> {
+    let rows = decision.freezes.iter().flatten();
+    rows.filter(|row| row.touches_patch && row.state.takes_vote())
+        .filter_map(|row| instant(row.expires_at.as_deref()?))
+        .min()
 }
 
 /// The rows and the corpus at one time.

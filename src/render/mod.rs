@@ -20,6 +20,7 @@ mod proposal;
 mod sarif;
 mod summary;
 mod text;
+mod tracking;
 mod voided;
 mod words;
 
@@ -37,6 +38,7 @@ pub use page::{Line, content_security_policy, dashboard_page, decision_page};
 pub use proposal::{Asked, proposal_body, proposal_by_hand, proposal_made, proposal_message};
 pub use sarif::sarif;
 pub use text::text;
+pub use tracking::{TRACKING_MARKER, TRACKING_TITLE, tracking, tracking_clean};
 pub use voided::voided;
 pub use words::{count, headline};
 

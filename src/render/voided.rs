@@ -45,7 +45,7 @@ pub fn item(decision: &Decision, (row, scope): (&FreezeRow, &FixtureScope)) -> S
 }
 
 /// Told by name where the row has one that the forge can tell.
-fn owner(owner: Option<&str>) -> String {
+pub(super) fn owner(owner: Option<&str>) -> String {
     match owner {
         Some(owner) if Owner::of(owner).is_some() => owner.to_owned(),
         Some(owner) => code(owner, Place::Line),

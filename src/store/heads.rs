@@ -2,6 +2,7 @@
 //!
 //! Invariant: at most one running job holds the lease of a (repository, head, check-run name).
 
+use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
@@ -118,6 +119,44 @@ impl Store {
         .await?;
         tx.commit().await?;
         Ok(())
+    }
+
+    /// When a freeze on which the newest decision on `head` rests becomes void by date; `None`: none does.
+    pub async fn note_expiry(
+        &self,
+        repo: &RepoName,
+        pull: PrNumber,
+        head: &Sha,
+        at: Option<DateTime<Utc>>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "UPDATE pull_state SET expires_at = ?4
+             WHERE repository = ?1 AND pull = ?2 AND head = ?3",
+        )
+        .bind(repo_key(repo))
+        .bind(pull.0.cast_signed())
+        .bind(head.as_str())
+        .bind(at.map(|at| at.timestamp_millis()))
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Open pull requests whose decision rests on a freeze that has become void by date since.
+    pub async fn expired_pulls(&self, repo: &RepoName) -> Result<Vec<PrNumber>, StoreError> {
+        let numbers: Vec<i64> = sqlx::query_scalar(
+            "SELECT pull FROM pull_state WHERE repository = ?1 AND expires_at <= ?2",
+        )
+        .bind(repo_key(repo))
+        .bind(self.now_ms())
+        .fetch_all(self.reader())
+        .await?;
+        Ok(numbers
+            .into_iter()
+            .map(|number| PrNumber(number.cast_unsigned()))
+            .collect())
     }
 
     /// Open pull requests of a repository, the newest first.

@@ -31,6 +31,7 @@ mod reviews;
 mod settle;
 mod sources;
 mod task;
+mod tracking;
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ pub use reruns::Rerun;
 pub use reviews::{Acceptance, Pushed, Shown};
 pub use settle::Settled;
 pub use task::{RepoKey, Task};
+pub use tracking::TrackingIssue;
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("src/store/migrations");
 

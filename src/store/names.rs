@@ -41,6 +41,7 @@ const MOVES: &[(&str, &str)] = moves! {
     "patch": "repository",
     "ledger_size": "repository",
     "void_row": "repository",
+    "tracking_issue": "repository",
 };
 
 /// What is not worth keeping for a repository that is called nobody knows what.

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use crate::config::repo::RepoConfig;
 use crate::forge::ForgeError;
 use crate::forge::github::gather::Gatherer;
 use crate::forge::github::{App, Branch, Client};
 use crate::gate::{self, numbers};
-use crate::model::PrNumber;
+use crate::model::{Layer, PrNumber};
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::plan;
 use crate::store::{Lease, RunKey, Store};
@@ -14,6 +15,7 @@ use crate::store::{Lease, RunKey, Store};
 use super::Outcome;
 use super::branch::{Place, audit_check};
 use super::stop::Stop;
+use super::tracking::Tracking;
 
 /// The number under which evaluations of branches and merge groups are kept: no pull request has it.
 pub(super) const NO_PULL: PrNumber = PrNumber(0);
@@ -91,9 +93,15 @@ impl<'a> Audit<'a> {
         if is_readable {
             let rows = decision.freezes.as_deref().unwrap_or_default();
             let corpus = numbers::corpus(&snapshot.contract);
-            self.store
-                .put_rows(self.client.repo(), branch, rows, corpus)
-                .await?;
+            let repo = self.client.repo();
+            let since = self.store.put_rows(repo, branch, rows, corpus).await?;
+            let config = snapshot.contract.get(&Layer::Config);
+            let config = config.map_or_else(Default::default, |file| RepoConfig::of(&file.base));
+            if branch == default_branch && !config.no_audit_issue {
+                let (client, store) = (self.client, self.store);
+                let tracking = Tracking { client, store };
+                tracking.follow(&decision, &since).await?;
+            }
         }
         Ok(self
             .store

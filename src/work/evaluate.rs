@@ -17,7 +17,6 @@ use crate::model::{AuthorKind, Decision, Layer, PullKey, Sha, Snapshot, Verdict}
 use crate::publish::apply::{Publisher, Record, cancel_evaluations};
 use crate::publish::links::{Links, Page};
 use crate::publish::plan::{self, Run};
-use crate::render;
 use crate::store::{Lease, OpenEvaluation, Store};
 
 use super::Outcome;
@@ -325,14 +324,7 @@ impl<'a> Work<'a> {
         }
         let metrics = self.client.metrics();
         metrics.evaluation(&decision, self.started.elapsed());
-        if decision.verdict != Verdict::NotApplicable {
-            let voided = render::voided(&decision).len();
-            self.store
-                .count_patch(self.client.repo(), self.pull.number, voided)
-                .await?;
-        }
-        tracing::Span::current().record("verdict", decision.verdict.name());
-        Ok(())
+        self.count(&decision).await
     }
 
     /// Ends the runs that earlier attempts left open on heads that no longer count, and under names other

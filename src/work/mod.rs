@@ -8,6 +8,7 @@ mod bound;
 mod branch;
 mod commands;
 mod concern;
+mod counted;
 mod evaluate;
 mod foreign;
 mod group;
@@ -22,6 +23,7 @@ mod runner;
 mod seat;
 mod stop;
 mod sweep;
+mod tracking;
 mod vanished;
 
 pub use jobs::Jobs;

@@ -172,12 +172,14 @@ async fn sweep_repository(
     let pulls = client.open_pulls().await?;
     let open: BTreeSet<PrNumber> = pulls.iter().map(|pull| PrNumber(pull.number)).collect();
     let seen = store.seen_pulls(&repo.repo).await?;
+    let expired = store.expired_pulls(&repo.repo).await?;
     for pull in &pulls {
         let known = seen.iter().find(|seen| seen.key.number.0 == pull.number);
         let up_to_date = known.is_some_and(|known| {
             known.base.is_some()
                 && known.head == pull.head.sha
                 && known.base_branch == pull.base.branch
+                && !expired.contains(&known.key.number)
         });
         if !up_to_date {
             enqueue(store, repo, PrNumber(pull.number)).await?;

@@ -47,4 +47,5 @@ mod server;
 mod setup;
 mod support;
 mod sweep;
+mod tracking;
 mod webhook;

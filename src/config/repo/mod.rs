@@ -71,6 +71,8 @@ pub struct RepoConfig {
     pub comments: CommentPolicy,
     /// `review.author_may_accept`: a maintainer may accept a pull request of their own.
     pub author_may_accept: bool,
+    /// `audit.issue: false`: what an audit of the default branch finds is told by its check-run alone.
+    pub no_audit_issue: bool,
     /// `lane.runners`: runners that a replay line may name beside pytest.
     pub runners: Vec<String>,
     pub lane: LaneSettings,

@@ -11,7 +11,7 @@ use crate::model::{CommentPolicy, Effect, Layer, Rule};
 
 const KEYS: &[&str] = &[
     "version", "mode", "apply_to", "branches", "agents", "paths", "contract", "rules", "review",
-    "lane", "comments",
+    "lane", "comments", "audit",
 ];
 
 /// Reads the configuration at `path` of the repository, which is a fixed one.
@@ -34,6 +34,7 @@ fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
     Ok(RepoConfig {
         runners,
         lane,
+        no_audit_issue: file.get("audit").map_or(Ok(false), no_audit_issue)?,
         author_may_accept: review.map_or(Ok(false), author_may_accept)?,
         mode: choice(
             &file,
@@ -340,6 +341,15 @@ fn author_may_accept(node: &Node<'_>) -> Result<bool, Fault> {
     object.closed(&["author_may_accept"])?;
     match object.get("author_may_accept") {
         Some(value) => reader::boolean(value, "`author_may_accept`"),
+        None => Ok(false),
+    }
+}
+
+fn no_audit_issue(node: &Node<'_>) -> Result<bool, Fault> {
+    let object = Object::of(node, "`audit`")?;
+    object.closed(&["issue"])?;
+    match object.get("issue") {
+        Some(value) => Ok(!reader::boolean(value, "`issue`")?),
         None => Ok(false),
     }
 }

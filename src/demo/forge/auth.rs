@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::key::AppKey;
 use super::model::{Access, Permissions, State};
 use super::reply::Refusal;
+use super::routes::SUSPENDED;
 
 /// An authenticated caller.
 #[derive(Debug, Clone)]
@@ -60,6 +61,9 @@ impl Caller {
             .installations
             .get(&token.installation)
             .ok_or_else(bad)?;
+        if installation.suspended {
+            return Err(Refusal::new(403, SUSPENDED));
+        }
         let mut repositories = installation.repositories.clone();
         if let Some(narrowed) = &token.repositories {
             repositories.retain(|name| narrowed.contains(name));

@@ -86,6 +86,7 @@ impl Forge {
             pulls: Default::default(),
             check_runs: Vec::new(),
             comments: Vec::new(),
+            issues: Default::default(),
             people: Default::default(),
             required: Vec::new(),
             created_at: now,
@@ -249,7 +250,7 @@ pub(super) fn open_pull(state: &mut State, full_name: &str, new: NewPull<'_>) ->
     let repo = state.repo_mut(full_name).context("no such repository")?;
     let recorded_base = repo.git.branch(new.base)?.context("no such base branch")?;
     repo.git.branch(new.head)?.context("no such head branch")?;
-    let number = repo.pulls.keys().next_back().map_or(1, |last| last + 1);
+    let number = repo.next_number();
     let pull = Pull {
         id,
         number,
@@ -301,6 +302,7 @@ pub(super) fn install(state: &mut State, account: &str, full_name: &str) {
             account: account.to_owned(),
             permissions: rights.collect(),
             repositories: [full_name.to_owned()].into(),
+            suspended: false,
         },
     );
 }

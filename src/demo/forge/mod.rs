@@ -37,7 +37,7 @@ pub use faults::{Answer, Fault, Moment, Recorded};
 pub use git::{CommitInfo, FileChange, FileDiff, Signature};
 pub use groups::GroupPart;
 pub use key::AppKey;
-pub use model::{Access, CheckRun, Comment, Limits, Permissions, Pull, Reaction, Required};
+pub use model::{Access, CheckRun, Comment, Issue, Limits, Permissions, Pull, Reaction, Required};
 pub use webhook::Webhook;
 
 use crate::model::Sha;
@@ -220,6 +220,41 @@ impl Forge {
             .collect()
     }
 
+    /// Issues that are no pull requests, oldest first.
+    pub fn issues(&self, full_name: &str) -> Vec<Issue> {
+        let state = self.shared.state();
+        let repo = state.repo(full_name);
+        repo.map_or_else(Vec::new, |repo| repo.issues.values().cloned().collect())
+    }
+
+    /// Opens an issue.
+    pub fn open_issue(&self, full_name: &str, author: &str, body: &str) -> Result<u64> {
+        let mut state = self.shared.state();
+        let (now, id) = (state.now(), state.next_id());
+        let author = state.user(author).login;
+        let repo = state.repo_mut(full_name).context("no such repository")?;
+        let issue = Issue {
+            id,
+            number: repo.next_number(),
+            author,
+            title: "An issue".to_owned(),
+            body: body.to_owned(),
+            open: true,
+            created_at: now,
+            updated_at: now,
+        };
+        let number = issue.number;
+        repo.issues.insert(number, issue);
+        Ok(number)
+    }
+
+    /// Somebody deletes an issue.
+    pub fn delete_issue(&self, full_name: &str, number: u64) {
+        if let Some(repo) = self.shared.state().repo_mut(full_name) {
+            repo.issues.remove(&number);
+        }
+    }
+
     /// Every request so far, in the order in which they were answered.
     pub fn requests(&self) -> Vec<Recorded> {
         lock(&self.shared.requests).clone()
@@ -265,6 +300,18 @@ impl Forge {
             Some(access) => installation.permissions.insert(right.to_owned(), access),
             None => installation.permissions.remove(right),
         };
+        Ok(())
+    }
+
+    /// Suspends the installation on the repository's account, or ends that.
+    pub fn set_suspended(&self, full_name: &str, suspended: bool) -> Result<()> {
+        let mut state = self.shared.state();
+        let id = state
+            .installation_of(full_name)
+            .context("not installed")?
+            .id;
+        let installation = state.installations.get_mut(&id).context("not installed")?;
+        installation.suspended = suspended;
         Ok(())
     }
 

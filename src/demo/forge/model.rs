@@ -37,6 +37,8 @@ pub struct Installation {
     pub permissions: Permissions,
     /// Full names.
     pub repositories: BTreeSet<String>,
+    /// Its account lets it do nothing for now.
+    pub suspended: bool,
 }
 
 /// An installation token that was handed out.
@@ -62,6 +64,8 @@ pub struct Repo {
     /// In the order in which they were created.
     pub check_runs: Vec<CheckRun>,
     pub comments: Vec<Comment>,
+    /// Those that are no pull requests.
+    pub issues: BTreeMap<u64, Issue>,
     pub people: People,
     pub required: Vec<Required>,
     pub created_at: DateTime<Utc>,
@@ -180,6 +184,19 @@ pub struct Comment {
     pub body: String,
     /// Why it is folded away (`RESOLVED`, …); `None` when it is not.
     pub minimized: Option<String>,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// An issue that is no pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    pub id: u64,
+    pub number: u64,
+    pub author: String,
+    pub title: String,
+    pub body: String,
+    pub open: bool,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
 }
@@ -368,6 +385,12 @@ impl State {
 }
 
 impl Repo {
+    /// The number of the next issue or pull request, which share theirs.
+    pub fn next_number(&self) -> u64 {
+        let last = self.pulls.keys().chain(self.issues.keys()).max();
+        last.map_or(1, |last| last + 1)
+    }
+
     /// The tip of a pull request's head branch; of one that is deleted, the commit that it was at.
     pub fn head_of(&self, pull: &Pull) -> anyhow::Result<Option<Sha>> {
         let tip = self.git.branch(&pull.head_branch)?;

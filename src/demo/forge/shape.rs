@@ -5,7 +5,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use super::git::{CommitInfo, FileDiff, Signature, TreeItem};
-use super::model::{CheckRun, Comment, Permissions, Pull, Reaction, Repo, Review, State, User};
+use super::model::{
+    CheckRun, Comment, Issue, Permissions, Pull, Reaction, Repo, Review, State, User,
+};
 use crate::model::Sha;
 
 /// Time in the API's form.
@@ -487,6 +489,27 @@ pub fn comment(state: &State, repo: &Repo, comment: &Comment) -> Value {
         "author_association": "NONE",
         "body": comment.body,
         "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
+    })
+}
+
+/// An issue that is no pull request.
+pub fn issue(state: &State, repo: &Repo, issue: &Issue) -> Value {
+    let base = &state.base_url;
+    let api = format!("{base}/repos/{}/issues/{}", repo.full_name, issue.number);
+    let closed_at = (!issue.open).then(|| time(issue.updated_at));
+    json!({
+        "id": issue.id, "node_id": node_id("Issue", issue.id), "url": api,
+        "repository_url": format!("{base}/repos/{}", repo.full_name),
+        "labels_url": format!("{api}/labels{{/name}}"), "comments_url": format!("{api}/comments"),
+        "events_url": format!("{api}/events"),
+        "html_url": format!("{base}/{}/issues/{}", repo.full_name, issue.number),
+        "number": issue.number, "title": issue.title, "body": issue.body,
+        "user": state.users.get(&issue.author).map(|author| user(base, author)),
+        "labels": [], "assignee": null, "assignees": [], "milestone": null, "locked": false,
+        "state": if issue.open { "open" } else { "closed" },
+        "state_reason": (!issue.open).then_some("completed"),
+        "comments": 0, "author_association": "NONE", "closed_at": closed_at,
+        "created_at": time(issue.created_at), "updated_at": time(issue.updated_at),
     })
 }
 

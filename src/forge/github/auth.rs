@@ -1,7 +1,7 @@
 //! The App's signature and the installation tokens that it buys.
 //!
 //! Invariant: however many requests need a token at once, one is minted; each token is good for one
-//! repository and for no more than [`PERMISSIONS`] (or [`PROPOSING`]), and what only reads has a token that
+//! repository and for no more than [`PERMISSIONS`] (or [`PROPOSING`], or [`TRACKING`]), and what only reads has a token that
 //! can't write.
 
 use std::fmt;
@@ -35,6 +35,9 @@ pub const PROPOSING: &[(&str, &str)] = &[
     ("metadata", "read"),
     ("pull_requests", "write"),
 ];
+
+/// What a token is asked for that writes the issue of the audit. The App's manifest asks to read issues only.
+pub const TRACKING: &[(&str, &str)] = &[("issues", "write"), ("metadata", "read")];
 
 /// A token is not used in its last minutes: a request must end while it is valid.
 const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(3);
@@ -124,17 +127,24 @@ pub(super) enum Scope {
     Write,
     /// For commits on branches of the App's own; not every installation grants it.
     Propose,
+    /// For the issue that says what an audit found; not every installation grants it.
+    Track,
+}
+
+impl Scope {
+    const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Propose, Self::Track];
 }
 
 impl Scope {
     fn permissions(self) -> serde_json::Map<String, serde_json::Value> {
         let level = |level: &'static str| match self {
             Self::Read => "read",
-            Self::Write | Self::Propose => level,
+            Self::Write | Self::Propose | Self::Track => level,
         };
         let wanted = match self {
             Self::Propose => PROPOSING,
-            _ => PERMISSIONS,
+            Self::Track => TRACKING,
+            Self::Read | Self::Write => PERMISSIONS,
         };
         wanted
             .iter()
@@ -270,7 +280,7 @@ impl Tokens {
 
     /// Forgets the tokens of a name: it may be another repository's soon.
     pub async fn forget_name(&self, installation: InstallationId, repo: &RepoName) {
-        for scope in [Scope::Read, Scope::Write, Scope::Propose] {
+        for scope in Scope::ALL {
             let key = (installation, repo.clone(), scope);
             self.cache.invalidate(&key).await;
         }

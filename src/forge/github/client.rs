@@ -335,12 +335,11 @@ impl Client {
     /// request has done nothing, so that this is safe for writes too.
     async fn send(&self, call: &Call, path: &str, resource: &str) -> Result<Answer, ForgeError> {
         let inner = &self.app.inner;
-        let scope = match (call.proposes, call.writes) {
-            (true, _) => Scope::Propose,
-            (false, true) => Scope::Write,
-            (false, false) => Scope::Read,
+        let usual = match call.writes {
+            true => Scope::Write,
+            false => Scope::Read,
         };
-        let key = self.key(scope);
+        let key = self.key(call.scope.unwrap_or(usual));
         let mut retried = false;
         loop {
             self.may_send(call, resource).await?;
@@ -406,9 +405,18 @@ impl Client {
 
     /// Whether the installation lets this App put commits on branches of its own.
     pub async fn may_propose(&self) -> Result<bool, ForgeError> {
+        self.is_granted(Scope::Propose).await
+    }
+
+    /// Whether the installation lets this App write issues.
+    pub async fn may_track(&self) -> Result<bool, ForgeError> {
+        self.is_granted(Scope::Track).await
+    }
+
+    async fn is_granted(&self, scope: Scope) -> Result<bool, ForgeError> {
         let inner = &self.app.inner;
         let minted = || self.count();
-        let key = self.key(Scope::Propose);
+        let key = self.key(scope);
         let token = inner
             .tokens
             .get(&inner.transport, &inner.api_path, &key, minted);

@@ -4,6 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
+use super::auth::Scope;
 use super::client::Client;
 use super::endpoints::segment;
 use super::transport::Call;
@@ -56,7 +57,7 @@ impl Client {
         body: Value,
     ) -> Result<T, ForgeError> {
         let call = Call {
-            proposes: true,
+            scope: Some(Scope::Propose),
             ..Call::with_body(method, self.path(path), body)
         };
         self.rest(&call).await?.json(&call)

@@ -12,6 +12,7 @@ use octocrab::{OctoBody, Octocrab};
 use crate::forge::ForgeError;
 use crate::metrics::{Metrics, RATE_RESOURCES, RateLeft};
 
+use super::auth::Scope;
 use super::clock::ForgeClock;
 use super::redirect::{self, Way};
 use super::refusal::{clean, has_next_page, limit_end, next_cursor, number, refusal, root};
@@ -52,8 +53,8 @@ pub(super) struct Call {
     pub body: Option<serde_json::Value>,
     /// It changes something: it is signed with a token that may write.
     pub writes: bool,
-    /// It changes contents, or opens a pull request: the token may write those.
-    pub proposes: bool,
+    /// It needs a token for something else than what `writes` says.
+    pub scope: Option<Scope>,
     /// The answer is wanted only if its entity tag is another one.
     pub unless: Option<HeaderValue>,
     /// Largest answer that is read, in bytes.
@@ -68,7 +69,7 @@ impl Call {
             accept: JSON,
             body: None,
             writes: false,
-            proposes: false,
+            scope: None,
             unless: None,
             limit: 32 << 20,
         }

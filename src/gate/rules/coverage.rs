@@ -319,12 +319,18 @@ impl<'a> Coverer<'a> {
                     "correct the prefix, or remove the rule",
                 );
             }
+            let state = |id: &NodeId| self.liveness.of(id).state;
             let blocked = |id: &NodeId| {
-                let state = self.liveness.of(id).state;
-                matches!(state, PropertyState::Ghost | PropertyState::Disabled) || is_denied(state)
+                matches!(state(id), PropertyState::Ghost | PropertyState::Disabled)
+                    || is_denied(state(id))
             };
             if rule.live_properties.iter().all(blocked) {
-                let message = format!("none of the properties of the rule {prefix} is live");
+                let all_frozen = rule.live_properties.iter().all(|id| is_denied(state(id)));
+                let why = match all_frozen {
+                    true => ": each of them is frozen or void",
+                    false => "",
+                };
+                let message = format!("none of the properties of the rule {prefix} is live{why}");
                 let fix = "close the freezes, restore or enable the tests, or list a property that is live";
                 add(Rule::DeadPrefix, message, fix);
             }

@@ -1016,6 +1016,12 @@ fn the_configuration_is_closed_and_typed() {
                 "allowed: `human_review`, `refuse`",
             ),
             (
+                "audit: {issue: off}\n",
+                "1:16",
+                "`issue`: expected true or false, found the string \"off\"",
+            ),
+            ("audit: {issues: true}\n", "1:9", "did you mean `issue`?"),
+            (
                 "review: true\n",
                 "1:9",
                 "`review`: expected an object, found true",

@@ -320,6 +320,10 @@ fn defaults_of_the_schema_are_those_of_the_parser() {
             );
         }
     }
+    let issue = &schema["properties"]["audit"]["properties"]["issue"]["default"];
+    let default = json!({"audit": {"issue": issue}}).to_string();
+    let parsed = repo::parse("c.yml", default.as_bytes()).expect("a default");
+    assert_eq!(parsed, repo::RepoConfig::default());
     for layer in frostline::model::Layer::ALL {
         if let Some(key) = layer.key() {
             let property = &schema["properties"]["contract"]["properties"][key];

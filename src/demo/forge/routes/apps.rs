@@ -28,6 +28,9 @@ pub async fn app(Extract(forge): Forge, Extension(caller): Who) -> Result<Json<V
     Ok(Json(shape::app(&state, state.app_id, &permissions)))
 }
 
+/// What the forge says to whoever asks on behalf of one.
+pub const SUSPENDED: &str = "This installation has been suspended";
+
 pub async fn installation(
     Extract(forge): Forge,
     Extension(caller): Who,
@@ -64,7 +67,8 @@ pub fn describe(state: &mut State, installation: &Installation) -> Value {
         "target_id": account.id, "target_type": account.kind,
         "permissions": shape::rights(&installation.permissions),
         "events": crate::server::wanted().events,
-        "single_file_name": null, "suspended_by": null, "suspended_at": null,
+        "single_file_name": null, "suspended_by": null,
+        "suspended_at": installation.suspended.then(|| shape::time(state.now())),
         "created_at": shape::time(state.now()), "updated_at": shape::time(state.now()),
     })
 }
@@ -87,6 +91,9 @@ pub async fn access_token(
         .get(&id)
         .cloned()
         .ok_or_else(Refusal::not_found)?;
+    if installation.suspended {
+        return Err(Refusal::new(403, SUSPENDED));
+    }
     let permissions = asked_rights(&body, &installation)?;
     let repositories = asked_repositories(&body, &installation, &state)?;
     let expires_at = state.now() + TimeDelta::hours(1);

@@ -123,7 +123,7 @@ pub async fn update(
     Ok(Json(shape::comment(&state, repo, &comment)))
 }
 
-fn body_of(body: &Value) -> Result<String, Refusal> {
+pub(super) fn body_of(body: &Value) -> Result<String, Refusal> {
     let invalid = |message: &str| Refusal::invalid("IssueComment", "body", message);
     let text = body["body"].as_str().ok_or_else(|| invalid("is missing"))?;
     if text.trim().is_empty() {

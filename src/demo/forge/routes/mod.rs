@@ -7,6 +7,7 @@ mod compare;
 mod git;
 mod graphql;
 mod hooks;
+mod issues;
 mod people;
 mod pulls;
 mod query;
@@ -25,6 +26,7 @@ use super::model::{Access, Repo, State};
 use super::reply::Refusal;
 use super::server::Shared;
 
+pub use apps::SUSPENDED;
 pub use pulls::{pull_json, repository_json};
 
 type Forge = Extract<Arc<Shared>>;
@@ -115,6 +117,7 @@ fn repository() -> Router<Arc<Shared>> {
             "/collaborators/{username}/permission",
             get(people::permission),
         )
+        .merge(issues::routes())
         .merge(writing::routes())
 }
 
