@@ -131,7 +131,7 @@ table! {
     VoidFreeze {
         "a freeze whose fixtures, or whose test's file, are not those that it records, or whose time has come; its test votes again and gives no coverage",
         "a freeze is a statement about one input, and about another one it says nothing",
-        "its owner reopens the row with evidence on the new digest, or closes it, in a pull request of its own; or restore the bytes",
+        "its owner writes `/frostline reopen NODEID`, with evidence on the new digest, or `/frostline close NODEID`, on the pull request; or restore the bytes",
     }
     InvalidFreeze {
         "a row that lacks what a freeze needs; its test votes and gives no coverage, and it refuses when this patch adds it",

@@ -78,9 +78,17 @@ fn void(row: &Row<'_>, findings: &mut Findings<'_>) {
         row.why
     );
     let who = row.owner.unwrap_or("a maintainer");
-    let fix = format!(
-        "{who} reopens the row with evidence on the new digest, or closes it, in a pull request of its own; or restore the bytes"
-    );
+    let node = &row.nodeid;
+    let reopen = match row.layer {
+        Layer::Ledger => format!("writes `/frostline reopen {node}`"),
+        _ => format!("binds the row in {} to the new digest", row.file),
+    };
+    let bytes = match row.state {
+        FreezeState::Void => "; or restore the bytes",
+        _ => "",
+    };
+    let fix =
+        format!("{who} {reopen}, with evidence on it, or writes `/frostline close {node}`{bytes}");
     findings.add(on_row(Rule::VoidFreeze, &message, &fix, row));
 }
 
