@@ -355,3 +355,87 @@ fn what_a_row_says_is_checked_when_it_is_asked_for() {
     };
     assert_eq!(bare.nodeid, None);
 }
+
+/// Kinds of actors, each by what is known of it.
+fn actors() -> Vec<(&'static str, Actor)> {
+    use Permission::{Maintain, None as Nothing, Read, Write};
+    let of = |permission, change: fn(&mut Actor)| {
+        let mut actor = actor(Fact::Known(permission));
+        change(&mut actor);
+        actor
+    };
+    vec![
+        // An account with every right is an agent's or a bot's all the same.
+        ("agent", of(Maintain, |a| a.ties.is_agent = true)),
+        ("bot", of(Maintain, |a| a.is_bot = true)),
+        (
+            "author",
+            of(Maintain, |a| {
+                a.ties.tie = Fact::Known(Some(Tie::Author));
+                a.ties.concerned = Fact::Known(Some(PrNumber(9)));
+            }),
+        ),
+        (
+            "pusher",
+            of(Maintain, |a| {
+                a.ties.tie = Fact::Known(Some(Tie::Pusher));
+                a.ties.concerned = Fact::Known(Some(PrNumber(9)));
+            }),
+        ),
+        ("reader", of(Read, |_| {})),
+        ("writer", of(Write, |_| {})),
+        // By login or as a member of a team: the row is theirs.
+        ("owner", of(Write, |a| a.ties.owns = Fact::Known(true))),
+        (
+            "member",
+            of(Write, |a| {
+                a.ties.owners = vec!["@acme/parse".to_owned()];
+                a.ties.owns = Fact::Known(true);
+            }),
+        ),
+        // Owns the row, and lost the right to write.
+        ("former", of(Read, |a| a.ties.owns = Fact::Known(true))),
+        ("maintainer", of(Maintain, |_| {})),
+        // Comments on a public repository; on a fork their rights are others.
+        ("outsider", of(Nothing, |a| a.ties.owns = Fact::Known(true))),
+    ]
+}
+
+/// Interfaces section 7: one row a command, and who of [`actors`] may give it.
+const RIGHTS: &[(&[&str], &str)] = &[
+    (
+        &["help", "status", "explain"],
+        "agent author pusher reader writer owner member former maintainer outsider",
+    ),
+    (
+        &["recheck"],
+        "agent author pusher reader writer owner member former maintainer",
+    ),
+    (&["accept"], "maintainer"),
+    (&["human"], "author pusher maintainer"),
+    (
+        &["lock", "map", "note", "freeze"],
+        "writer owner member maintainer",
+    ),
+    (&["reopen", "close"], "owner member maintainer"),
+];
+
+#[test]
+fn each_command_is_for_the_actors_of_its_row_and_for_no_other() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (commands, allowed) in RIGHTS {
+        for name in *commands {
+            let row = COMMANDS.iter().find(|row| row.name == *name).expect(name);
+            seen.insert(row.name);
+            let line = usage(row);
+            let may: Vec<&str> = actors()
+                .into_iter()
+                .filter(|(_, actor)| authorize(read(&line, 0).expect(name), actor).is_ok())
+                .map(|(kind, _)| kind)
+                .collect();
+            assert_eq!(may.join(" "), *allowed, "{name}");
+        }
+    }
+    let all: std::collections::BTreeSet<&str> = COMMANDS.iter().map(|row| row.name).collect();
+    assert_eq!(seen, all, "every command has its row");
+}
