@@ -28,8 +28,11 @@ pub enum ForgeError {
     /// The repository goes by another name; `id` is the forge's own for it.
     #[error("the repository is called {to} now")]
     Renamed { id: u64, to: RepoName },
-    /// The repository's name leads to another owner's, which this installation does not see.
-    #[error("the repository went to another owner, where this installation does not reach it")]
+    /// The repository's name leads to another owner's, which this installation does not see; or the installation
+    /// is suspended.
+    #[error(
+        "the repository is out of this installation's reach: it has another owner, or the installation is suspended"
+    )]
     OutOfReach,
     /// A redirect that was not followed.
     #[error("the forge redirects {0}")]

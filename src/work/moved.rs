@@ -41,7 +41,7 @@ pub(super) async fn forget(store: &Store, lease: &Lease) -> Result<(), StoreErro
     let (Some(installation), Some(repo)) = (task.installation(), task.repo()) else {
         return Ok(());
     };
-    tracing::warn!(%repo, "the repository went to an owner where it is out of reach");
+    tracing::warn!(%repo, "the repository is out of reach: it has another owner, or the installation is suspended");
     let repo = RepoKey {
         installation,
         repo: repo.clone(),

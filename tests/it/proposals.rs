@@ -504,3 +504,105 @@ async fn a_void_freeze_offers_its_button() {
     assert!(app.forge.pull(REPO, number + 1).is_some());
     app.finish().await;
 }
+
+/// A comment whose webhook has come, and whose job has not run yet.
+async fn ask(app: &TestApp, number: u64, login: &str, body: &str) {
+    let comment = app.forge.add_comment(REPO, number, login, body).unwrap();
+    let hook = app.forge.comment_webhook(REPO, comment, "created").unwrap();
+    assert_eq!(app.deliver(&hook).await, 202, "{body}");
+}
+
+async fn results(app: &TestApp, number: u64) -> Vec<AskResult> {
+    let repo = REPO.parse().unwrap();
+    let asks = app.store.asks(&repo, PrNumber(number)).await.unwrap();
+    let lines = asks.iter().flat_map(|ask| &ask.lines);
+    lines.map(|line| line.result.expect("a result")).collect()
+}
+
+#[tokio::test]
+async fn two_who_reopen_at_once_get_one_pull_request_and_both_count_as_askers() {
+    let (app, number) = frozen_desk("@wendy").await;
+    let line = format!("/frostline reopen {NODE}");
+    for login in [WRITER, "max"] {
+        ask(&app, number, login, &line).await;
+    }
+    app.drain().await;
+    assert_eq!(results(&app, number).await, [AskResult::Done; 2]);
+    let own = app.forge.pull(REPO, number + 1).unwrap();
+    assert!(app.forge.pull(REPO, number + 2).is_none(), "no second one");
+    let message = app.forge.message(REPO, &own.head_branch).unwrap();
+    for login in [WRITER, "max"] {
+        let trailer = format!("Co-authored-by: {login} <");
+        assert!(message.contains(&trailer), "{message}");
+    }
+    judged(&app, number + 1).await;
+    approve(&app, number + 1, WRITER).await;
+    assert_eq!(conclusion(&app, number + 1), "action_required");
+    app.finish().await;
+}
+
+/// The pull request is judged on the base tip that there is now, and seconds pass at the forge before and
+/// after it: what was shown within a command's own second is not known.
+async fn look_again(app: &TestApp, number: u64) {
+    let pass = || {
+        app.forge
+            .advance(std::time::Duration::from_secs(2))
+            .unwrap();
+    };
+    pass();
+    say(app, number, OTHER, "/frostline recheck").await;
+    pass();
+}
+
+#[tokio::test]
+async fn the_base_that_moves_between_two_who_reopen_is_built_on_by_the_second() {
+    let (app, number) = frozen_desk("@wendy").await;
+    let line = format!("/frostline reopen {NODE}");
+    let (result, _) = say(&app, number, WRITER, &line).await;
+    assert_eq!(result, AskResult::Done);
+    app.forge
+        .push(REPO, "main", [("README.md", "moved\n")], "alice")
+        .unwrap();
+    let (result, _) = say(&app, number, "max", &line).await;
+    assert_eq!(result, AskResult::Moved, "on what was not shown, nothing");
+    look_again(&app, number).await;
+    let (result, reply) = say(&app, number, "max", &line).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    let own = app.forge.pull(REPO, number + 1).unwrap();
+    let readme = app.forge.file(REPO, &own.head_branch, "README.md").unwrap();
+    assert_eq!(readme.unwrap(), b"moved\n");
+    assert!(app.forge.pull(REPO, number + 2).is_none());
+
+    // Somebody closes the row on the base branch: there is nothing left to reopen, and that is said.
+    let empty = serde_json::json!({"schema": "seed-freeze-v1", "entries": []}).to_string();
+    app.forge
+        .push(REPO, "main", [(LEDGER, empty.as_str())], "alice")
+        .unwrap();
+    look_again(&app, number).await;
+    let (result, reply) = say(&app, number, "max", &line).await;
+    assert_eq!(result, AskResult::Refused);
+    assert!(reply.contains("max"), "{reply}");
+    assert!(app.forge.pull(REPO, number + 2).is_none());
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_command_in_a_suspended_installation_ends_and_nothing_hangs() {
+    let (app, number) = frozen_desk("@wendy").await;
+    let line = format!("/frostline close {NODE}");
+    app.forge.set_suspended(REPO, true).unwrap();
+    ask(&app, number, WRITER, &line).await;
+    for _ in 0..40 {
+        app.drain().await;
+        app.advance(chrono::TimeDelta::minutes(31));
+    }
+    let counts = app.store.queue_counts().await.unwrap();
+    assert_eq!((counts.queued, counts.running), (0, 0));
+    assert!(app.forge.pull(REPO, number + 1).is_none());
+
+    app.forge.set_suspended(REPO, false).unwrap();
+    let (result, reply) = say(&app, number, WRITER, &line).await;
+    assert_eq!(result, AskResult::Done, "{reply}");
+    assert!(app.forge.pull(REPO, number + 1).is_some());
+    app.finish().await;
+}

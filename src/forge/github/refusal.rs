@@ -9,6 +9,8 @@ use crate::forge::ForgeError;
 
 /// A secondary limit that does not say how long it lasts.
 pub(super) const SECONDARY_LIMIT_PAUSE: TimeDelta = TimeDelta::seconds(60);
+/// What the forge says for a suspended installation, of a new token as of an old one.
+const SUSPENDED: &str = "installation has been suspended";
 /// What the forge says in an error is cut to this many characters.
 const MESSAGE_LIMIT: usize = 300;
 
@@ -109,6 +111,8 @@ pub(super) fn refusal(
     let text = text.trim_end().to_owned();
     match status.as_u16() {
         401 => ForgeError::Unauthorized(text),
+        // As one that is gone, until an event says that it is back.
+        403 if message.contains(SUSPENDED) => ForgeError::OutOfReach,
         403 | 451 => ForgeError::Forbidden(text),
         404 => ForgeError::NotFound(text),
         410 => ForgeError::Gone(text),
@@ -211,6 +215,8 @@ mod tests {
     fn each_status_is_an_error_that_callers_can_branch_on() {
         assert!(matches!(refused(401, &[], ""), ForgeError::Unauthorized(_)));
         assert!(matches!(refused(404, &[], ""), ForgeError::NotFound(_)));
+        let suspended = r#"{"message":"This installation has been suspended"}"#;
+        assert_eq!(refused(403, &[], suspended), ForgeError::OutOfReach);
         assert!(matches!(refused(410, &[], ""), ForgeError::Gone(_)));
         assert!(matches!(refused(422, &[], ""), ForgeError::Validation(_)));
         assert!(matches!(refused(409, &[], ""), ForgeError::Validation(_)));
