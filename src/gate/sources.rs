@@ -5,6 +5,7 @@
 //! [`Survey::finish`] answers. Facts hang on a blob alone, so that a gatherer may keep them for ever.
 //! Invariant: what could not be read never makes a property live.
 
+mod named;
 mod properties;
 mod tree;
 
@@ -18,6 +19,7 @@ use crate::model::{
     Sources, TestFileFact,
 };
 use crate::source::{self, Files, Language};
+use named::Named;
 use tree::Tree;
 
 /// A blob that has to be read, as text of a language.
@@ -84,6 +86,7 @@ pub struct Survey<'a, F> {
     /// What [`Survey::follow`] came to from the files of the listed properties.
     reached: BTreeSet<String>,
     shapes: OnceCell<HashMap<FileDigest, String>>,
+    named: Named<'a>,
     /// Files of the write-set that a test may import.
     support: Vec<&'a str>,
     /// Those that it may load by a path that nobody can read: without what is named like a test, which
@@ -116,6 +119,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         let loadable = support.iter().copied();
         let loadable = loadable.filter(|path| !plan.is_named_like_a_test(path));
         Self {
+            named: Named::new(changes, &classes),
             plan,
             changes,
             classes,
@@ -413,6 +417,11 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             removed: before.difference(&kept).cloned().collect(),
             unread: unread(self.base(&change.path)) || unread(self.merged(&change.path)),
             seeds: seeds.into_iter().collect(),
+            reads: self
+                .merged_facts(&change.path)
+                .and_then(|facts| self.named.by(facts))
+                .or_else(|| self.named.by(self.base_facts(&change.path)?))
+                .map(str::to_owned),
         }
     }
 }

@@ -32,6 +32,14 @@ pub struct SourceFacts {
     /// Rust: each `mod x;`, with the attributes that it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<Declared>,
+    /// String literals with a directory or an extension in them, as written; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub literals: Vec<String>,
+}
+
+impl SourceFacts {
+    /// Stands for every literal where a text has too many of them.
+    pub const ANY_LITERAL: &str = "*";
 }
 
 /// `mod x;`, which makes another file part of the program.
@@ -191,4 +199,7 @@ pub struct TestFileFact {
     /// 1-based lines of the merged tree's version where a seed is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<u32>,
+    /// A golden or fixture path of the write-set that a string literal of either version names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<String>,
 }

@@ -9,6 +9,7 @@ mod go;
 mod items;
 mod javascript;
 mod level;
+mod literals;
 mod needs;
 mod python;
 mod rust;
@@ -28,7 +29,7 @@ use items::Facts;
 use syntax::Syntax;
 
 /// Changed when [`read`] would say something else of the same bytes; part of cache keys.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes of the largest text that is worth reading; the caller refuses more.
 pub const LARGEST: usize = 1024 * 1024;
@@ -112,16 +113,18 @@ impl Reader {
         let read = text_of(bytes).and_then(|text| {
             let parser = self.parser(language).ok_or(1u32)?;
             let tree = syntax::parse(parser, text)?;
-            facts_of(language, &Syntax::new(&tree, text))
+            let syntax = Syntax::new(&tree, text);
+            Ok((facts_of(language, &syntax)?, literals::of(&syntax)))
         });
         match read {
-            Ok(facts) => SourceFacts {
+            Ok((facts, literals)) => SourceFacts {
                 broken: None,
                 items: facts.items,
                 imports: facts.imports,
                 rest: facts.rest,
                 frame: facts.frame,
                 modules: facts.modules,
+                literals,
             },
             Err(line) => broken(line, whole),
         }
@@ -160,6 +163,7 @@ fn broken(line: u32, whole: FileDigest) -> SourceFacts {
         rest: whole,
         frame: None,
         modules: Vec::new(),
+        literals: Vec::new(),
     }
 }
 

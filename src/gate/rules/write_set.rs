@@ -219,8 +219,8 @@ fn catalogued<'a>(case: &'a Case<'_>, file: &str) -> Option<&'a str> {
     read.next()
 }
 
-/// `self-rewriting-test`. A test reads what the catalog says. Without the source, it may also read
-/// each golden beside it or below it, and each that has the test file's stem as a word of its path.
+/// `self-rewriting-test`. A test reads what the catalog says, and what its string literals name. It may also
+/// read each golden beside it or below it, and each that has the test file's stem as a word of its path.
 fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
     let goldens: BTreeSet<&str> = case.of(Class::Golden).map(Touched::path).collect();
     let mut by_word: BTreeMap<&str, &str> = BTreeMap::new();
@@ -246,7 +246,12 @@ fn self_rewriting(case: &Case<'_>, findings: &mut Findings<'_>) {
             .next()
             .filter(|g| g.starts_with(&below));
         let golden = beside.or_else(|| by_word.get(stem)).copied();
-        if let Some(golden) = golden.or_else(|| catalogued(case, touched.path())) {
+        let named = || {
+            let files = &case.snapshot.sources.known()?.files;
+            files.get(touched.path())?.reads.as_deref()
+        };
+        let golden = golden.or_else(|| catalogued(case, touched.path()));
+        if let Some(golden) = golden.or_else(named) {
             let message = format!(
                 "the test changes together with {golden}, which it may read, so it does not vote"
             );

@@ -479,3 +479,42 @@ fn a_property_in_a_module_that_is_no_longer_declared_is_not_live() {
         assert_eq!(state_of(&decision, id).0, PropertyState::Local, "{after}");
     }
 }
+
+#[test]
+fn a_test_that_changes_with_a_golden_that_its_strings_name_rewrites_itself() {
+    let golden = "expected/render/page.html";
+    let fixture = "tests/fixtures/rows.json";
+    let told = |path: &str, text: &str| {
+        let scene = Scene::quiet().on_both(path, "1").change(path, "2").change(
+            PROPERTY_FILE,
+            &format!("def test_roundtrip():\n    {text}\n"),
+        );
+        scene.decide().of_rule(Rule::SelfRewritingTest).len()
+    };
+    for text in [
+        "read('expected/render/page.html')",
+        "read('../../expected/render/page.html')",
+        "read(HERE / 'page.html')",
+        "read(f'{HERE}/render/page.html')",
+        "glob('expected/render/')",
+    ] {
+        assert_eq!(told(golden, text), 1, "{text}");
+    }
+    for text in [
+        "read('expected/render/page.htm')",
+        "read('render')",
+        "read('other/page.html')",
+        "read('e.html')",
+        "read('http://expected/render/page.html')",
+        "pass  # expected/render/page.html",
+    ] {
+        assert_eq!(told(golden, text), 0, "{text}");
+    }
+    assert_eq!(told(fixture, "read('rows.json')"), 1, "a fixture");
+    let many: String = (0..1_001).map(|n| format!("'{n}.txt', ")).collect();
+    assert_eq!(
+        told(golden, &format!("x = [{many}]")),
+        1,
+        "more than can be kept"
+    );
+}

@@ -226,3 +226,36 @@ fn names_and_reasons_that_repeat_with_each_item_are_bounded() {
     let longest = facts.items.iter().filter_map(|item| item.disabled.as_ref());
     assert!(longest.map(|off| off.why.len()).max().expect("a reason") < 1_000);
 }
+
+#[test]
+fn literals_that_could_be_paths_are_kept_in_every_language() {
+    for (language, text) in [
+        (
+            Language::Python,
+            "A = ['a/b.json', f\"{x}/c.txt\", 'word', 'x']\n",
+        ),
+        (
+            Language::Rust,
+            "const A: &[&str] = &[\"a/b.json\", r\"/c.txt\", \"word\"];\n",
+        ),
+        (
+            Language::JavaScript,
+            "const a = ['a/b.json', `${x}/c.txt`, 'word'];\n",
+        ),
+        (
+            Language::TypeScript,
+            "const a: string[] = ['a/b.json', `${x}/c.txt`, 'word'];\n",
+        ),
+        (
+            Language::Tsx,
+            "const a = ['a/b.json', `${x}/c.txt`, 'word'];\n",
+        ),
+        (
+            Language::Go,
+            "package a\n\nvar a = []string{\"a/b.json\", `/c.txt`, \"word\"}\n",
+        ),
+    ] {
+        let found = facts(language, text).literals;
+        assert_eq!(found, ["/c.txt", "a/b.json"], "{language:?}");
+    }
+}
