@@ -10,7 +10,8 @@ use super::Outcome;
 use super::progress::Progress;
 use super::verdict::Shown;
 use crate::git;
-use crate::model::{Author, AuthorKind, Snapshot};
+use crate::lane::results::{LARGEST, parse};
+use crate::model::{Author, AuthorKind, LaneFact, Snapshot};
 
 /// Judge the commits of a local repository
 ///
@@ -31,7 +32,8 @@ Examples:
   frostline check --base main --head feature
   frostline check --head WORKTREE
   frostline check --author human --format json | jq .verdict
-  frostline check --snapshot-out snapshot.json")]
+  frostline check --snapshot-out snapshot.json
+  frostline check --lane lane.jsonl")]
 pub struct Args {
     /// The repository, or any folder in it
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -55,6 +57,13 @@ pub struct Args {
 
     #[command(flatten)]
     shown: Shown,
+
+    /// The results of `frostline lane run` for this base and head, as step 6
+    ///
+    /// They are bound to the merged tree: results of another one, and a property that the patch needs and
+    /// that has none, are undetermined, which refuses.
+    #[arg(long, value_name = "FILE")]
+    lane: Option<PathBuf>,
 
     /// Read every fixture again, and keep no digests [default: keep them under .git/frostline/]
     #[arg(long)]
@@ -88,6 +97,7 @@ impl AuthorOption {
 }
 
 pub fn run(args: Args) -> Outcome {
+    let lane = args.lane.as_deref().map(results).transpose()?;
     let progress = Progress::start("reading the repository");
     let (snapshot, decision) = git::judge(&git::Request {
         repo: args.repo,
@@ -96,6 +106,7 @@ pub fn run(args: Args) -> Outcome {
         author: args.author.author(),
         now: Utc::now(),
         cache: !args.no_cache,
+        lane,
     })?;
     if let Some(path) = &args.snapshot_out {
         write(path, &snapshot)?;
@@ -103,6 +114,20 @@ pub fn run(args: Args) -> Outcome {
     drop(progress);
     args.shown.show(decision)
 }
+
+fn results(file: &Path) -> anyhow::Result<LaneFact> {
+    let name = file.display();
+    let text = std::fs::metadata(file).and_then(|meta| match meta.len() {
+        size if size > LARGEST => Err(std::io::Error::other(format!("it has {size} bytes"))),
+        _ => std::fs::read_to_string(file),
+    });
+    let text = text.map_err(|error| {
+        anyhow!("{name} could not be read: {error}; give a file that `{LANE}` wrote")
+    })?;
+    parse(&text).map_err(|why| anyhow!("{name}: {why}; give a file that `{LANE}` wrote"))
+}
+
+const LANE: &str = "frostline lane run --out FILE";
 
 fn head(revision: &str) -> git::Head {
     match revision {

@@ -86,6 +86,13 @@ impl<'a> Findings<'a> {
         });
     }
 
+    /// Adds what there is of an optional finding.
+    pub fn add_each(&mut self, drafts: impl IntoIterator<Item = Draft>) {
+        for draft in drafts {
+            self.add(draft);
+        }
+    }
+
     /// `rules:` replaces a rule's own effect, never one that the protocol set for a special case;
     /// what does not bind a person is a notice.
     fn settle(&self, rule: Rule, effect: Effect) -> Effect {

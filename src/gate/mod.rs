@@ -62,6 +62,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     rules::freezes::check(&case, &mut rows, &mut findings);
     rules::catalog::check(&case, &mut findings);
     let coverage = rules::coverage::check(&case, &rows, &mut findings);
+    let lane = rules::lane::check(&case, &rows, &coverage, &mut findings);
     let findings = findings.into_sorted();
     let freezes = freeze_rows(&case, &rows, &coverage);
     let fixtures = fixture_scopes(&rows, &coverage);
@@ -77,6 +78,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
         case: &case,
         findings: &findings,
         tally,
+        lane,
         coverage: &coverage,
         freezes: &freezes,
         verdict,

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::reading::Read;
 use super::rules::fixtures::Tally;
-use super::rules::{coverage, step_of};
+use super::rules::{coverage, lane, step_of};
 use super::verdict::{self, VERDICT_STEP};
 use crate::model::{Coverage, Finding, FreezeRow, PropertyState, Rule, Step, StepResult, Verdict};
 
@@ -12,6 +12,8 @@ pub struct Rows<'a> {
     pub case: &'a Case<'a>,
     pub findings: &'a [Finding],
     pub tally: Tally,
+    /// Where a lane ran.
+    pub lane: Option<lane::Tally>,
     pub coverage: &'a [Coverage],
     pub freezes: &'a [FreezeRow],
     pub verdict: Verdict,
@@ -20,7 +22,7 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     pub fn table(&self) -> Vec<Step> {
         let reading = self.case.reading;
-        vec![
+        let mut steps = vec![
             self.row(1, "write-set", false, self.write_set()),
             self.row(2, "witness or local", false, self.witnesses()),
             self.row(
@@ -41,8 +43,12 @@ impl Rows<'_> {
                 reading.map.base == Read::Off,
                 coverage::detail(self.coverage, self.findings),
             ),
-            self.verdict(),
-        ]
+        ];
+        if let Some(tally) = self.lane {
+            steps.push(self.row(6, "lane", false, lane::detail(tally)));
+        }
+        steps.push(self.verdict());
+        steps
     }
 
     fn row(&self, step: u8, name: &str, off: bool, detail: String) -> Step {
@@ -74,6 +80,7 @@ impl Rows<'_> {
             3 => case.lock().is_none() || case.snapshot.fixtures.known().is_none(),
             4 => case.reading.freezes.of(case.judge).ready().is_none(),
             5 => case.map().is_none() || case.tree().is_none(),
+            6 => case.map().is_none() || case.snapshot.merged_tree.known().is_none(),
             _ => false,
         }
     }

@@ -35,6 +35,7 @@ pub fn audit(
         },
         now,
         cache,
+        lane: None,
     })?;
     snapshot.subject = Subject::Audit;
     if let Fact::Known(tree) = &snapshot.merged_tree {

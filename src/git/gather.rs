@@ -16,7 +16,7 @@ use super::write_set::WriteSet;
 use super::{contract, digests, fixtures, history, open, sources, work_tree};
 use crate::gate::facts;
 use crate::model::{
-    Author, Change, Decision, Fact, SNAPSHOT_SCHEMA, ScopeFacts, Snapshot, Stats, Subject,
+    Author, Change, Decision, Fact, LaneFact, SNAPSHOT_SCHEMA, ScopeFacts, Snapshot, Stats, Subject,
 };
 
 /// Objects kept in memory while gathering; bytes.
@@ -36,6 +36,8 @@ pub struct Request {
     pub now: DateTime<Utc>,
     /// Read and write digests of blobs already seen.
     pub cache: bool,
+    /// The results of a lane, where one ran.
+    pub lane: Option<LaneFact>,
 }
 
 /// Where a patch ends.
@@ -189,6 +191,7 @@ fn gather_by_plan(request: &Request) -> Result<(Snapshot, facts::Plan), GitError
         proposed_by: None,
         foreign_checks: None,
         required: None,
+        lane: request.lane.clone(),
         base: sha(base.commit),
         head: sha(head),
         merge_bases: merge_bases_fact(&bases),

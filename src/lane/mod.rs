@@ -1,7 +1,7 @@
 //! The lane (protocol 6): runs properties with pinned seeds, each run in a fresh process, and tells noise
 //! from a real failure.
 //!
-//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `router`) is PURE.
+//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `results`, `router`) is PURE.
 //!
 //! Invariants:
 //! - A run is green only where the framework's own report and the exit status agree on exactly this
@@ -19,6 +19,7 @@ pub mod frameworks;
 pub mod model;
 #[cfg(target_os = "linux")]
 pub mod process;
+pub mod results;
 pub mod router;
 #[cfg(target_os = "linux")]
 pub mod sandbox;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{NodeId, Sha};
+
 /// Value of `schema` of a result.
 pub const LANE_SCHEMA: &str = "frostline.lane/1";
 
@@ -35,6 +37,28 @@ impl Action {
     pub fn blocks(self) -> bool {
         !matches!(self, Self::Pass | Self::PinSeedNoise)
     }
+}
+
+/// What a lane came to; no result at all where the patch needs no property.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneFact {
+    pub results: Vec<LaneResult>,
+}
+
+/// One property with one pinned seed on one merged tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneResult {
+    /// The merged tree that ran.
+    pub tree: Sha,
+    /// As the contract lists it.
+    pub property: NodeId,
+    /// What ran: the property, or a parameter of it.
+    pub nodeid: NodeId,
+    pub seed: Option<i64>,
+    /// `None` for one that ran without a vote.
+    pub action: Option<Action>,
+    /// How the action came about: a clause. It may quote the test, which is hostile.
+    pub why: String,
 }
 
 /// The digest of a property's scope, before the patch and after it.

@@ -17,7 +17,7 @@ mod source;
 pub use checks::{ForeignCheck, Requirement};
 pub use decision::*;
 pub use ids::*;
-pub use lane::{Action, LANE_SCHEMA, ScopeChange};
+pub use lane::{Action, LANE_SCHEMA, LaneFact, LaneResult, ScopeChange};
 pub use merge_group::{MergeGroup, named_pull};
 pub use node_id::NodeId;
 pub use people::Permission;

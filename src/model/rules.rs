@@ -21,8 +21,10 @@ impl Rule {
             | Self::CoverageHole
             | Self::SensitiveFreeze
             | Self::NoProduction
+            | Self::LaneBlock
             | Self::PathCollision => Effect::Refuse,
             Self::OwnProposal
+            | Self::LaneNoise
             | Self::ContractChanged
             | Self::FixtureChanged
             | Self::PropertyChanged

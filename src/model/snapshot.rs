@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{FileDigest, ForeignCheck, Person, Requirement, Reviews, Sha, Sources};
+use super::{FileDigest, ForeignCheck, LaneFact, Person, Requirement, Reviews, Sha, Sources};
 
 /// Value of [`Snapshot::schema`].
 pub const SNAPSHOT_SCHEMA: &str = "frostline.snapshot/1";
@@ -437,6 +437,9 @@ pub struct Snapshot {
     /// What the branch's rules say of our check; looked at only where there is a forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<Requirement>,
+    /// What the lane came to; `None` where none ran, and then step 6 is left out (protocol 5.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneFact>,
     /// What gathering cost; copied into the decision's `stats`.
     pub stats: Stats,
 }

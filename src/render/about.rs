@@ -48,6 +48,16 @@ table! {
         "whoever asks for a change of the contract is not the one who confirms it",
         "somebody else with write access reads it, and approves it",
     }
+    LaneBlock {
+        "the lane ran a property on the merged tree, and it blocks: BLOCK_INVARIANT, BLOCK_SHRINK, BLOCK_NOISE, BLOCK_HASH or BLOCK_ERRORED",
+        "an invariant that fails again with the same seed is broken, one that became flaky was broken by the patch, and one that did not run says nothing",
+        "mend the code (or what keeps the test from running), and run the lane on the new tree; a failure on this tree stays",
+    }
+    LaneNoise {
+        "the lane ran a property on the merged tree, and it is noise: PIN_SEED_NOISE",
+        "it failed once and passed with the same seed and bytes, as it does without the patch, and nobody but a person can say that this is harmless",
+        "a person reads the runs and approves; a row for the seed ledger goes into a pull request of its own",
+    }
     ContractWithProduction {
         "a contract file and a production path change together",
         "a patch that rewrites the rules it is judged by would judge itself",

@@ -12,6 +12,8 @@ use crate::model::{Decision, Effect, Finding, Rule};
 
 /// The step of the table that counts freezes (protocol 5.1).
 const FREEZES: u8 = 4;
+/// That of the lane, which tells how many properties there are.
+const LANE: u8 = 6;
 const LEFT_OUT: &str = "left out for the patch's author";
 
 /// The decision without `freezes` and without any text of the contract. The verdict stays what it is.
@@ -34,7 +36,7 @@ pub fn for_agent(mut decision: Decision) -> Decision {
         coverage.properties.clear();
     }
     for step in &mut decision.table {
-        if step.step == FREEZES {
+        if matches!(step.step, FREEZES | LANE) {
             LEFT_OUT.clone_into(&mut step.detail);
         }
     }

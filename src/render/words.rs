@@ -192,6 +192,14 @@ pub fn nouns(rule: Rule) -> (&'static str, &'static str) {
             "change that was asked of this App",
             "changes that were asked of this App",
         ),
+        Rule::LaneBlock => (
+            "property that the lane blocks on",
+            "properties that the lane blocks on",
+        ),
+        Rule::LaneNoise => (
+            "property that is noise in the lane",
+            "properties that are noise in the lane",
+        ),
         Rule::ContractWithProduction => (
             "contract path changed with production",
             "contract paths changed with production",

@@ -291,6 +291,7 @@ async fn sources_beyond_the_budget_are_not_fetched_and_guard_nothing_yet() {
         author: forge.author.clone(),
         now: forge.now,
         cache: false,
+        lane: None,
     })
     .unwrap();
     assert_eq!(forge.sources, local.sources, "both read the same");

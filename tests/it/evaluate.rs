@@ -724,6 +724,7 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
             },
             now: forge.now,
             cache: false,
+            lane: None,
         })
         .unwrap();
         assert_same(forge, local);

@@ -19,6 +19,7 @@ pub fn request(repo: &TestRepo) -> Request {
         },
         now: DateTime::UNIX_EPOCH,
         cache: false,
+        lane: None,
     }
 }
 

@@ -18,6 +18,7 @@ const PURE: &[&str] = &[
     "src/lane/classify",
     "src/lane/example.rs",
     "src/lane/model.rs",
+    "src/lane/results.rs",
     "src/lane/router.rs",
     "src/lane/signature",
 ];

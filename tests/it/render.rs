@@ -613,7 +613,7 @@ fn the_title_counts_what_decided() {
     assert_eq!(
         title(&decision),
         "Needs human review: 1 unreadable contract file, 1 fact that could not be had, \
-         1 coverage hole, 1 unmapped path, 38 other findings"
+         1 coverage hole, 1 unmapped path, 40 other findings"
     );
 }
 

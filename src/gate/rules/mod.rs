@@ -6,6 +6,7 @@ pub mod coverage;
 pub mod fixtures;
 pub mod foreign;
 pub mod freezes;
+pub mod lane;
 pub mod proposal;
 pub mod undetermined;
 pub mod write_set;
@@ -39,6 +40,7 @@ pub fn step_of(rule: Rule) -> u8 {
         SensitiveFreeze | VoidFreeze | InvalidFreeze | DanglingFreeze | UnboundFreeze => 4,
         UnmappedPath | CoverageHole | SpecificRuleDark | GhostProperty | DisabledProperty
         | NoProduction | LiveSetShrank | LoosePrefix | UnusedRule | DeadPrefix => 5,
+        LaneBlock | LaneNoise => 6,
         // About no path: it is the verdict that could be mistaken for another one.
         ForeignCheck => VERDICT_STEP,
         // About no path either.

@@ -2,6 +2,7 @@
 
 mod freezes;
 mod kinds;
+mod lane;
 mod laws;
 mod reads;
 mod reviews;

@@ -41,6 +41,28 @@ fn asked_for(scene: Scene) -> Scene {
     })
 }
 
+fn in_lane(action: Action) -> Scene {
+    fn results(action: Action) -> Option<LaneFact> {
+        let results = [(ROUNDTRIP, action), (UNKNOWN, Action::Pass)];
+        let results = results.map(|(node, action)| LaneResult {
+            tree: id_of("merged"),
+            property: node.parse().expect("a node id"),
+            nodeid: node.parse().expect("a node id"),
+            seed: None,
+            action: Some(action),
+            why: "why".to_owned(),
+        });
+        Some(LaneFact {
+            results: results.into(),
+        })
+    }
+    let scene = Scene::production();
+    match action {
+        Action::PinSeedNoise => scene.tweak(|s| s.lane = results(Action::PinSeedNoise)),
+        _ => scene.tweak(|s| s.lane = results(Action::BlockInvariant)),
+    }
+}
+
 fn contract_rules() -> Vec<Row> {
     use Effect::*;
     let quiet = Scene::quiet;
@@ -107,6 +129,18 @@ fn contract_rules() -> Vec<Row> {
             asked_for(quiet().person()),
             HumanReview,
             None,
+        ),
+        row(
+            Rule::LaneBlock,
+            in_lane(Action::BlockInvariant),
+            Refuse,
+            PROPERTY_FILE,
+        ),
+        row(
+            Rule::LaneNoise,
+            in_lane(Action::PinSeedNoise),
+            HumanReview,
+            PROPERTY_FILE,
         ),
         row(
             Rule::ContractWithProduction,

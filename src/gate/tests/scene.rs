@@ -394,6 +394,7 @@ impl Scene {
             proposed_by: None,
             foreign_checks: None,
             required: None,
+            lane: None,
             base: id_of("base"),
             head: id_of("head"),
             merge_bases: Fact::Known(vec![id_of("base")]),

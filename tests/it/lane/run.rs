@@ -100,6 +100,21 @@ impl Gate {
         self.frostline(&[&all, args].concat())
     }
 
+    /// The gate's verdict on `branch` with these results.
+    fn check(&self, branch: &str, results: &str) -> (i32, Value) {
+        let file = self.repo.beside("lane.jsonl");
+        std::fs::write(&file, results).expect("a file");
+        let file = file.display().to_string();
+        let args = [
+            "check", "--base", "main", "--head", branch, "--format", "json", "--lane", &file,
+        ];
+        let said = self.frostline(&args);
+        (
+            said.code,
+            serde_json::from_str(&said.out).unwrap_or(said.told.into()),
+        )
+    }
+
     fn run(&self, args: &[&str]) -> Said {
         self.lane("run", &[&["--base", "main"], args].concat())
     }
@@ -206,6 +221,29 @@ fn each_action_has_its_order_of_runs() {
     assert_eq!(result["proposal"]["row"]["seed"], 1, "{result}");
     let base_green = [mixed, vec![pair("base", "green"); 7]].concat();
     is("test_flaky_now", "BLOCK_NOISE", &base_green);
+    let (code, decision) = gate.check("feature", &said.out);
+    assert_eq!(
+        (code, &decision["decided_by"]),
+        (1, &json!({"step": 6, "rule": "lane-block"}))
+    );
+    let refused = decision["findings"].as_array().expect("findings").iter();
+    let refused: Vec<&str> = refused
+        .filter(|finding| finding["rule"] == "lane-block")
+        .filter_map(|finding| finding["message"].as_str()?.split([' ', ':']).next())
+        .collect();
+    assert_eq!(refused, ["BLOCK_ERRORED", "BLOCK_NOISE", "BLOCK_INVARIANT"]);
+    let keep = |line: &&str| !line.contains("BLOCK_");
+    let cut: String = said
+        .out
+        .lines()
+        .filter(keep)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let (code, told) = gate.check("feature", &cut);
+    assert!(
+        code == 2 && told.to_string().contains("so it is not whole"),
+        "{told}"
+    );
     for name in ["test_each[1]", "test_each[2]"] {
         let result = is(name, "PASS", &[pair("first", "green")]);
         assert_eq!(result["property"], format!("{FILE}::test_each").as_str());
@@ -230,6 +268,13 @@ fn each_action_has_its_order_of_runs() {
         again.told
     );
     assert_eq!(runs(), before + 3, "only the seed is probed: A, A, B");
+
+    // The others that the patch needs have no result here.
+    let (code, decision) = gate.check("feature", &again.out);
+    assert_eq!(
+        (code, &decision["decided_by"]["rule"]),
+        (1, &json!("undetermined"))
+    );
 
     // Another tree is another question.
     gate.patch("other", "11");
@@ -266,6 +311,11 @@ fn other_fixtures_than_those_of_the_lock_block_before_any_run() {
         (1, &json!("BLOCK_HASH")),
         "{}",
         said.told
+    );
+    let (code, decision) = gate.check("feature", &said.out);
+    assert!(
+        code == 1 && decision.to_string().contains("BLOCK_HASH"),
+        "{decision}"
     );
     assert_eq!(roles(&result), []);
     assert!(!counter.join("now").exists(), "it ran");
@@ -304,6 +354,11 @@ fn an_example_that_is_smaller_than_the_recorded_one_blocks_as_shrunk() {
         (&json!("BLOCK_SHRINK"), &json!("SMALLER")),
         "{}",
         said.told
+    );
+    let (code, decision) = gate.check("smaller", &said.out);
+    assert!(
+        code == 1 && decision.to_string().contains("BLOCK_SHRINK"),
+        "{decision}"
     );
     // Larger, or of another test file: no shrink.
     gate.repo.switch("main");
@@ -351,6 +406,25 @@ fn seeds_of_the_corpus_run_and_frozen_tests_are_only_counted() {
         "{}",
         said.told
     );
+    let (code, decision) = gate.check("feature", &said.out);
+    assert_eq!(
+        (code, &decision["verdict"]),
+        (0, &json!("pass")),
+        "{decision}"
+    );
+    let (code, told) = gate.check("feature", "{\"schema\": \"frostline.evidence/1\"}");
+    assert!(
+        code == 2 && told.to_string().contains("line 1 is no result"),
+        "{told}"
+    );
+    // Of another tree they say nothing.
+    gate.repo.switch("main");
+    gate.patch("another", "12");
+    let (code, decision) = gate.check("another", &said.out);
+    assert_eq!(
+        (code, &decision["decided_by"]["rule"]),
+        (1, &json!("undetermined"))
+    );
     // Nothing to run is no failure.
     gate.repo
         .switch("main")
@@ -363,5 +437,22 @@ fn seeds_of_the_corpus_run_and_frozen_tests_are_only_counted() {
     gate.repo.commit("unfreeze");
     let said = gate.run(&[]);
     assert_eq!((said.code, said.out.as_str()), (0, ""), "{}", said.told);
+    std::fs::remove_dir_all(counter).expect("the folder");
+}
+
+#[test]
+fn noise_alone_asks_for_a_person() {
+    let Some((gate, counter)) = flaky(&["test_flaky_before"]) else {
+        return;
+    };
+    gate.patch("feature", "10");
+    let said = gate.run(&["--isolation", "plain"]);
+    assert_eq!(said.code, 3, "{}", said.told);
+    let (code, decision) = gate.check("feature", &said.out);
+    assert_eq!(
+        (code, &decision["decided_by"]),
+        (3, &json!({"step": 6, "rule": "lane-noise"})),
+        "{decision}"
+    );
     std::fs::remove_dir_all(counter).expect("the folder");
 }

@@ -41,6 +41,7 @@ Exit status:
 Examples:
   frostline lane run
   frostline lane run --base main --head feature --out lane.jsonl
+  frostline check --base main --head feature --lane lane.jsonl
   frostline lane run --property 'tests/properties/test_parse.py::test_roundtrip'")]
 pub struct Args {
     /// The branch to merge into [default: the upstream default branch]
@@ -131,6 +132,7 @@ fn look(args: &Args) -> anyhow::Result<(Case, Vec<Target>)> {
         },
         now: Utc::now(),
         cache: true,
+        lane: None,
     })?;
     needs_are_known(&decision)?;
     // By id: a branch may move meanwhile.

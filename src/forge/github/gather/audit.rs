@@ -121,6 +121,7 @@ impl Gatherer<'_> {
             proposed_by: None,
             foreign_checks: None,
             required: None,
+            lane: None,
             stats: held.stats,
         })
     }

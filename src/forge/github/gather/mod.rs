@@ -124,6 +124,7 @@ impl Gatherer<'_> {
             proposed_by: survey.proposed_by,
             foreign_checks: None,
             required: None,
+            lane: None,
             base: survey.history.base.commit,
             head: survey.history.head,
             merge_bases: survey.history.merge_bases,
