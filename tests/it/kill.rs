@@ -331,9 +331,11 @@ async fn killed(
         Act::Proposed => {
             scene.assert_published("failure", None, what);
             scene.assert_answered(what);
-            let own = scene.forge.pull(REPO, scene.number + 1).expect(what);
-            assert_eq!(own.author, scene.forge.bot_login(), "{what}");
-            assert!(scene.forge.pull(REPO, scene.number + 2).is_none(), "{what}");
+            // The audit's tracking issue may have taken a number in between.
+            let others = scene.number + 1..scene.number + 9;
+            let own = others.filter_map(|number| scene.forge.pull(REPO, number));
+            let authors: Vec<String> = own.map(|pull| pull.author).collect();
+            assert_eq!(authors, [scene.forge.bot_login()], "{what}");
         }
         Act::Grouped => {
             scene.assert_published("failure", None, what);
