@@ -324,6 +324,7 @@ impl<'a> Work<'a> {
         }
         let metrics = self.client.metrics();
         metrics.evaluation(&decision, self.started.elapsed());
+        tracing::Span::current().record("verdict", decision.verdict.name());
         self.count(&decision).await
     }
 
