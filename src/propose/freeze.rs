@@ -185,11 +185,12 @@ pub fn close(snapshot: &Snapshot, nodeid: &NodeId) -> Result<Proposal, Unpropose
     })
 }
 
-/// Owners of the base tip's rows that name the node.
+/// Owners of the base tip's rows that name the node; "nobody" for a row without one.
 pub fn owners(snapshot: &Snapshot, nodeid: &NodeId) -> Vec<String> {
     let mut owners: Vec<String> = Vec::new();
     if let Ok(list) = Rows::at_base(snapshot) {
-        owners.extend(list.of(nodeid).filter_map(|(_, row)| row.owner.clone()));
+        let rows = list.of(nodeid).map(|(_, row)| row.owner.clone());
+        owners.extend(rows.map(|owner| owner.unwrap_or_else(|| "nobody".to_owned())));
     }
     if let Ok((path, Some(text))) = base_text(snapshot, Layer::Freezes)
         && let Ok(list) = freezes::parse(path, text.as_bytes())
@@ -197,6 +198,12 @@ pub fn owners(snapshot: &Snapshot, nodeid: &NodeId) -> Vec<String> {
         let rows = list.entries.into_iter();
         let rows = rows.filter(|row| row.frozen && row.nodeid == *nodeid);
         owners.extend(rows.map(|row| row.owner));
+    }
+    if let Ok((path, Some(text))) = base_text(snapshot, Layer::FrozenTests)
+        && let Ok(list) = frozen_tests::parse(path, text.as_bytes())
+    {
+        let rows = list.rows.iter().filter(|row| row.nodeid == *nodeid);
+        owners.extend(rows.map(|_| "nobody".to_owned()));
     }
     owners.sort();
     owners.dedup();
