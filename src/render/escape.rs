@@ -159,7 +159,8 @@ fn push_words(out: &mut String, text: &str, place: Place) {
         let first = out.trim().is_empty();
         if core.is_empty() {
             out.push_str(word);
-        } else if is_plain(core) && !(first && is_list_marker(word)) {
+        } else if is_plain(core) && !is_host_prefix(core, start) && !(first && is_list_marker(word))
+        {
             // A word straight after code could join what the code was cut from.
             if out.ends_with('`') {
                 out.push(' ');
@@ -177,6 +178,11 @@ fn push_words(out: &mut String, text: &str, place: Place) {
 fn is_list_marker(word: &str) -> bool {
     word.strip_suffix(['.', ')'])
         .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `www.`, which forges take for the begin of a link whatever follows.
+fn is_host_prefix(core: &str, word: &str) -> bool {
+    word[core.len()..].starts_with('.') && core.to_lowercase().ends_with("www")
 }
 
 /// Letters and digits, with `-`, `'`, `.` and `,` only where no link, reference or abbreviation of a
@@ -290,6 +296,13 @@ mod tests {
             line("GH-12 deadbeef www.example.org :smile: a_b *c* <b> 1. &amp;"),
             "`GH-12` `deadbeef` `www.example.org` `:smile`: `a_b` `*c*` `<b>` 1. `&amp`;"
         );
+    }
+
+    #[test]
+    fn the_begin_of_a_host_is_code_and_the_word_is_not() {
+        assert_eq!(prose("www.", Place::Line), "`www`.");
+        assert_eq!(prose("(WWW.), www", Place::Line), "(`WWW`.), www");
+        assert_eq!(prose("awww..", Place::Line), "`awww`..");
     }
 
     #[test]

@@ -238,6 +238,7 @@ fn hostile() -> impl Strategy<Value = String> {
         "http",
         "://",
         "www",
+        "www.",
         "\u{200b}",
     ]);
     prop_oneof![
