@@ -37,6 +37,13 @@ pub struct LedgerEntry {
     pub line: u32,
 }
 
+impl LedgerEntry {
+    /// It says that it freezes nothing any more.
+    pub fn is_closed(&self) -> bool {
+        self.status.as_deref() == Some("closed")
+    }
+}
+
 /// The seed ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {

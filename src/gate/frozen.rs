@@ -1,12 +1,13 @@
 //! Which rows block a property (protocol 5.2, last paragraph). PURE.
 //!
 //! A row blocks a property when they name the same node, when either lies inside the other, or when
-//! the row names no test of the tree and its text could mean the property. When in doubt it blocks.
+//! the tree may not have the test that the row names and its text could mean the property. When in doubt it
+//! blocks.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::rows::Row;
-use crate::model::{NodeId, TreeFacts};
+use crate::model::NodeId;
 
 /// Rows that are not closed, indexed so that a property costs its depth, not the list's length.
 #[derive(Default)]
@@ -17,13 +18,12 @@ pub struct FrozenRows<'a> {
     by_enclosing: HashMap<&'a str, Vec<usize>>,
     /// Rows with a parameter, by their function.
     by_function: HashMap<&'a str, Vec<usize>>,
-    /// Rows that name no test of the tree, or a test by its name alone, by the last name in them.
+    /// Rows whose text may mean another test than it names, by the last name in them.
     dangling: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> FrozenRows<'a> {
-    /// `tree` tells which rows dangle; without it none does.
-    pub fn new(rows: &'a [Row<'a>], tree: Option<&TreeFacts>) -> Self {
+    pub fn new(rows: &'a [Row<'a>]) -> Self {
         let mut index = Self {
             rows,
             ..Self::default()
@@ -46,7 +46,7 @@ impl<'a> FrozenRows<'a> {
                     .or_default()
                     .push(position);
             }
-            if row.by_name || tree.is_some_and(|tree| names_no_test(&row.nodeid, tree)) {
+            if row.may_mean_another() {
                 index
                     .dangling
                     .entry(last_name(&row.nodeid))
@@ -95,14 +95,6 @@ impl<'a> FrozenRows<'a> {
         }
         found.into_iter().copied().collect()
     }
-}
-
-/// Whether a row's node is neither a regular file of the tree (or a test in one) nor a directory.
-pub fn names_no_test(row: &NodeId, tree: &TreeFacts) -> bool {
-    let is_file = matches!(tree.files.get(row.path()), Some(Some(kind)) if kind.is_regular());
-    let is_directory =
-        row.as_str() == row.path() && tree.prefixes.get(&format!("{}/", row.path())) == Some(&true);
-    !is_file && !is_directory
 }
 
 /// Directories, file, classes and function of an id, one name each, without its parameter.
@@ -165,7 +157,8 @@ fn unescaped(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EntryKind, FreezeState, Layer};
+    use crate::gate::rows::Target;
+    use crate::model::{FreezeState, Layer};
 
     fn id(text: &str) -> NodeId {
         text.parse().expect("a node id")
@@ -191,27 +184,26 @@ mod tests {
             is_added: false,
             is_candidate: false,
             is_sensitive: false,
+            target: Target::There,
         }
-    }
-
-    fn tree() -> TreeFacts {
-        let mut tree = TreeFacts::default();
-        tree.files
-            .insert("t/p/test_a.py".to_owned(), Some(EntryKind::File));
-        tree.prefixes.insert("t/p/".to_owned(), true);
-        tree.prefixes.insert("t/".to_owned(), true);
-        tree
     }
 
     #[track_caller]
     fn blocks(freeze: &str, property: &str, expected: bool) {
-        let rows = [row(freeze)];
-        let tree = tree();
-        let rows = FrozenRows::new(&rows, Some(&tree));
+        blocks_as(Target::There, freeze, property, expected);
+    }
+
+    #[track_caller]
+    fn blocks_as(target: Target, freeze: &str, property: &str, expected: bool) {
+        let rows = [Row {
+            target,
+            ..row(freeze)
+        }];
+        let rows = FrozenRows::new(&rows);
         assert_eq!(
             !rows.blocking(&id(property)).is_empty(),
             expected,
-            "{freeze} blocks {property}"
+            "{freeze} ({target:?}) blocks {property}"
         );
     }
 
@@ -277,7 +269,9 @@ mod tests {
             ("old/test_a.py::test_z", false),
             ("test", false),
         ] {
-            blocks(freeze, f, expected);
+            for target in [Target::NoFile, Target::NoTest, Target::Unsure] {
+                blocks_as(target, freeze, f, expected);
+            }
         }
     }
 
@@ -293,7 +287,7 @@ mod tests {
                 by_name: true,
                 ..row(name)
             }];
-            let frozen = FrozenRows::new(&rows, None);
+            let frozen = FrozenRows::new(&rows);
             let found = frozen.blocking(&id("t/p/test_a.py::TestX::test_y"));
             assert_eq!(!found.is_empty(), expected, "{name}");
         }

@@ -55,7 +55,7 @@ pub fn targets(snapshot: &Snapshot, decision: &Decision, named: &[NodeId]) -> Ve
     let mut told_elsewhere = Findings::new(&case);
     let mut rows = Rows::new(&case, case.judge);
     rules::freezes::check(&case, &mut rows, &mut told_elsewhere);
-    let frozen = FrozenRows::new(&rows.list, case.tree());
+    let frozen = FrozenRows::new(&rows.list);
     let is_frozen = |id: &NodeId| frozen.blocking(id).iter().any(|row| row.takes_vote());
     let mut wanted: BTreeMap<NodeId, (bool, String)> = BTreeMap::new();
     if named.is_empty() {

@@ -64,7 +64,7 @@ fn decide_by(reading: &Reading, classes: &Classifier, snapshot: &Snapshot) -> De
     let coverage = rules::coverage::check(&case, &rows, &mut findings);
     let lane = rules::lane::check(&case, &rows, &coverage, &mut findings);
     let findings = findings.into_sorted();
-    let freezes = freeze_rows(&case, &rows, &coverage);
+    let freezes = freeze_rows(&rows, &coverage);
     let fixtures = fixture_scopes(&rows, &coverage);
     let verdict = verdict::of(&findings, snapshot.opted_in);
     let needs_person = verdict == Verdict::HumanReview;
@@ -132,8 +132,8 @@ fn write_set(case: &Case<'_>) -> Vec<ClassifiedChange> {
 }
 
 /// Every row that is not closed, sorted by node id.
-fn freeze_rows(case: &Case<'_>, rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
-    let frozen = FrozenRows::new(&rows.list, case.tree());
+fn freeze_rows(rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
+    let frozen = FrozenRows::new(&rows.list);
     let listed = coverage.iter().flat_map(|coverage| &coverage.properties);
     let denied = |state| matches!(state, PropertyState::Frozen | PropertyState::Void);
     let blocking: std::collections::BTreeSet<usize> = listed

@@ -52,12 +52,37 @@ pub struct Row<'a> {
     pub is_candidate: bool,
     /// It is about a sensitive path that the patch changes.
     pub is_sensitive: bool,
+    /// Whether the merged tree has the test that it names.
+    pub target: Target,
+}
+
+/// What is known of the test that a row names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The file or directory is there, and as far as sources are read the test in it.
+    There,
+    /// The file is there; of the test its source does not tell.
+    Unsure,
+    /// No such file or directory.
+    NoFile,
+    /// The file was read whole, and holds no such test.
+    NoTest,
 }
 
 impl Row<'_> {
     /// Whether it takes its test's vote.
     pub fn takes_vote(&self) -> bool {
         self.state.takes_vote() && !self.is_sensitive
+    }
+
+    /// It names no test of the merged tree.
+    pub fn dangles(&self) -> bool {
+        matches!(self.target, Target::NoFile | Target::NoTest)
+    }
+
+    /// It may mean another test than the one that its text names.
+    pub fn may_mean_another(&self) -> bool {
+        self.by_name || self.target != Target::There
     }
 }
 
@@ -156,8 +181,7 @@ impl<'a> Rows<'a> {
         if let Some(ledger) = reading.ledger.of(self.judge).ready() {
             let known = judge::known(&reading.ledger, |list| &list.entries, judge::bare_ledger);
             let file = reading.ledger.path.as_str();
-            let open = |row: &&LedgerEntry| row.status.as_deref() != Some("closed");
-            for row in ledger.entries.iter().filter(open) {
+            for row in ledger.entries.iter().filter(|row| !row.is_closed()) {
                 claims.push(of_ledger(row, file, &reading.config.runners, &known));
             }
         }
@@ -257,6 +281,7 @@ impl<'a> Line<'a> {
             is_added,
             is_candidate: false,
             is_sensitive: false,
+            target: Target::There,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod named;
 mod properties;
+mod rows;
 mod tree;
 
 use std::cell::OnceCell;
@@ -78,6 +79,8 @@ pub struct Survey<'a, F> {
     /// Files that a test may import, by their names without extensions.
     by_stem: HashMap<&'a str, Vec<&'a str>>,
     properties: BTreeSet<&'a NodeId>,
+    /// Tests that rows take the vote of.
+    rows: BTreeSet<&'a NodeId>,
     tree: Tree<'a>,
     entry: F,
     read: HashMap<Wanted, SourceRead>,
@@ -126,6 +129,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             by_path: by_path.collect(),
             by_stem,
             properties: plan.listed_properties(),
+            rows: plan.voteless(),
             tree: Tree::new(listing, changes),
             entry,
             read: HashMap::new(),
@@ -143,7 +147,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         self.read.extend(read);
     }
 
-    /// What has to be read next, the files of listed properties first; empty when all was read.
+    /// What has to be read next, the files of listed properties first and those of rows last; empty when all was read.
     pub fn wanted(&mut self) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         for path in self.property_files() {
@@ -159,6 +163,19 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         if !self.support.is_empty() {
             wanted.extend(self.follow());
         }
+        let wanted = self.unread(wanted);
+        if !wanted.is_empty() {
+            return wanted;
+        }
+        // Last, lest they use up what an evaluation may read.
+        let files = self
+            .row_files()
+            .into_iter()
+            .filter_map(|path| self.merged(path));
+        self.unread(files.collect())
+    }
+
+    fn unread(&self, mut wanted: Vec<Wanted>) -> Vec<Wanted> {
         let mut seen = HashSet::new();
         wanted.retain(|wanted| !self.read.contains_key(wanted) && seen.insert(wanted.clone()));
         wanted
@@ -279,6 +296,7 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
             .iter()
             .filter(|path| !own.contains(path.as_str()) && self.change(path).is_some());
         let sources = Sources {
+            rows: self.row_tests(),
             needed: needed.cloned().collect(),
             properties,
             files,

@@ -35,6 +35,10 @@ pub struct SourceFacts {
     /// String literals with a directory or an extension in them, as written; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub literals: Vec<String>,
+    /// The text may make tests that are no items: by a star import, by attributes that are set when it
+    /// runs, by functions, attributes or macros of others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub makes_more: bool,
 }
 
 impl SourceFacts {
@@ -150,6 +154,19 @@ pub struct Sources {
     /// Files of the write-set that a listed property needs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub needed: BTreeSet<String>,
+    /// By node id, for every row that takes a vote, unless its file surely holds the test, or has no grammar.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rows: BTreeMap<String, RowTest>,
+}
+
+/// What the merged tree's source says of a test that a row names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowTest {
+    /// The file was read whole, and does not hold it.
+    Absent,
+    /// The file could not be read, or may make more tests than it says.
+    Unsure,
 }
 
 /// What the merged tree's source says of one listed property.

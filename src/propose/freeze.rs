@@ -236,9 +236,7 @@ impl<'a> Rows<'a> {
     /// Rows that are not closed and name the node, with their positions.
     fn of(&self, nodeid: &NodeId) -> impl Iterator<Item = (usize, &LedgerEntry)> {
         let rows = self.entries.iter().enumerate();
-        rows.filter(move |(_, row)| {
-            row.nodeid == *nodeid && row.status.as_deref() != Some("closed")
-        })
+        rows.filter(move |(_, row)| row.nodeid == *nodeid && !row.is_closed())
     }
 
     fn edited(&self, edits: &[Edit<LedgerEntry>]) -> Result<ProposedFile, Unproposed> {

@@ -1,5 +1,7 @@
 //! From a node id to the item that it names (protocol section 1, "node id").
 
+use std::collections::HashSet;
+
 use super::Language;
 use crate::model::{ItemSort, NodeId, SourceFacts, TestItem};
 
@@ -35,6 +37,69 @@ pub fn find<'a>(facts: &'a SourceFacts, names: &[&str]) -> Found<'a> {
         Some(item) => Found::Item(item),
         None if computed => Found::Computed,
         None => Found::Nothing,
+    }
+}
+
+/// All that a text holds, by name: for many look-ups in one file.
+pub struct Held<'f> {
+    items: HashSet<&'f [String]>,
+    tests: HashSet<&'f [String]>,
+    computed: HashSet<&'f [String]>,
+    makes_more: bool,
+}
+
+/// Names that lie deeper, and bytes of a name in which a number is looked for: bounds on work.
+const MOST_NAMES: usize = 64;
+const LONGEST_NAME: usize = 256;
+
+impl<'f> Held<'f> {
+    /// What `facts`, of a text without syntax errors, say.
+    pub fn new(facts: &'f SourceFacts) -> Self {
+        let of = |wanted: &dyn Fn(ItemSort) -> bool| {
+            let items = facts.items.iter().filter(|item| wanted(item.sort));
+            items.map(|item| item.names.as_slice()).collect()
+        };
+        Self {
+            items: of(&|sort| sort != ItemSort::Computed),
+            tests: of(&|sort| sort == ItemSort::Test),
+            computed: of(&|sort| sort == ItemSort::Computed),
+            makes_more: facts.makes_more,
+        }
+    }
+
+    /// Whether the text holds what `names`, as [`names_of`] gives them, name; `None` where it does not tell:
+    /// a computed title, a test inside another one, one numbered after an item (`parameterized`, `ddt`), or
+    /// any where the text does not say all that it makes.
+    pub fn has(&self, names: &[String]) -> Option<bool> {
+        if self.items.contains(names) {
+            return Some(true);
+        }
+        if self.makes_more || names.len() > MOST_NAMES {
+            return None;
+        }
+        let mut enclosing = (0..names.len()).map(|depth| &names[..depth]);
+        let may_be = self.computed.contains(names)
+            || enclosing.any(|outer| self.computed.contains(outer) || self.tests.contains(outer))
+            || (0..names.len()).any(|depth| self.is_numbered(&names[..=depth]));
+        (!may_be).then_some(false)
+    }
+
+    /// Whether the last of the names is an item's and a number, as `test_x_0_words` is.
+    fn is_numbered(&self, names: &[String]) -> bool {
+        let Some((last, outer)) = names.split_last() else {
+            return false;
+        };
+        let digits = last.match_indices(|c: char| c.is_ascii_digit());
+        let mut cuts = digits
+            .map(|(at, _)| &last[..at])
+            .filter(|cut| !cut.ends_with(|c: char| c.is_ascii_digit()))
+            .take_while(|cut| cut.len() < LONGEST_NAME)
+            .flat_map(|cut| [Some(cut), cut.strip_suffix('_')])
+            .flatten();
+        cuts.any(|cut| {
+            let item: Vec<String> = outer.iter().cloned().chain([cut.to_owned()]).collect();
+            self.items.contains(item.as_slice())
+        })
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Facts {
     /// As in [`crate::model::SourceFacts`].
     pub frame: Option<FileDigest>,
     pub modules: Vec<Declared>,
+    /// As in [`crate::model::SourceFacts`].
+    pub makes_more: bool,
 }
 
 /// Where an item stands.

@@ -18,7 +18,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
-pub use find::{Found, conditional_by_name, find, is_test, names_of};
+pub use find::{Found, Held, conditional_by_name, find, is_test, names_of};
 pub use needs::{Files, needs};
 
 use tree_sitter::Parser;
@@ -29,7 +29,7 @@ use items::Facts;
 use syntax::Syntax;
 
 /// Changed when [`read`] would say something else of the same bytes; part of cache keys.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Bytes of the largest text that is worth reading; the caller refuses more.
 pub const LARGEST: usize = 1024 * 1024;
@@ -125,6 +125,7 @@ impl Reader {
                 frame: facts.frame,
                 modules: facts.modules,
                 literals,
+                makes_more: facts.makes_more,
             },
             Err(line) => broken(line, whole),
         }
@@ -164,6 +165,7 @@ fn broken(line: u32, whole: FileDigest) -> SourceFacts {
         frame: None,
         modules: Vec::new(),
         literals: Vec::new(),
+        makes_more: true,
     }
 }
 

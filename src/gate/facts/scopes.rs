@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Listed, Plan};
 use crate::contract::digests::{self, Form};
+use crate::contract::evidence::FROZEN;
 use crate::gate::classes::is_at_or_below;
 use crate::gate::reading::Judge;
 use crate::gate::scopes::{self, GlobIndex};
@@ -55,6 +56,21 @@ impl Plan {
         let bound = self.bound();
         let bound = bound.iter().map(|row| row.nodeid);
         bound.chain(closed).chain(tests).collect()
+    }
+
+    /// Every test that a row takes the vote of, or means to.
+    pub(in crate::gate) fn voteless(&self) -> BTreeSet<&NodeId> {
+        let reading = &self.reading;
+        let freezes = reading.freezes.readable().flat_map(|list| &list.entries);
+        let freezes = freezes.filter(|row| row.frozen).map(|row| &row.nodeid);
+        let ledger = reading.ledger.readable().flat_map(|list| &list.entries);
+        let ledger = ledger.filter(|row| !row.is_closed()).map(|row| &row.nodeid);
+        let evidence = reading.evidence.readable().flat_map(|list| &list.last);
+        let evidence = evidence.filter(|row| row.status == FROZEN);
+        let tests = reading.frozen_tests.readable().flat_map(|list| &list.rows);
+        let tests = tests.map(|row| &row.nodeid);
+        let evidence = evidence.map(|row| &row.nodeid);
+        freezes.chain(ledger).chain(evidence).chain(tests).collect()
     }
 
     /// Globs of every scope that is asked about. Where the lock is off, fixtures are only asked about when a

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Claim, DateTime, Digest, Digests, Files, Form, Row, Rows, Utc, digests, scopes};
+use super::{
+    Claim, DateTime, Digest, Digests, Files, Form, Row, Rows, Target, Utc, digests, scopes,
+};
 use crate::contract::evidence::EvidenceRow;
 use crate::contract::freezes::FreezeEntry;
 use crate::contract::frozen_tests::FrozenTest;
@@ -10,9 +12,8 @@ use crate::contract::ledger::LedgerEntry;
 use crate::contract::replay;
 use crate::contract::seed::Seed;
 use crate::gate::case::Case;
-use crate::gate::frozen::names_no_test;
 use crate::gate::reading::Sides;
-use crate::model::{Fact, FreezeState, NodeId};
+use crate::model::{Fact, FreezeState, NodeId, RowTest};
 
 /// Reasons that may freeze a test; the other two block a merge.
 const REASONS: [&str; 3] = ["ORDER", "CLOCK", "IO"];
@@ -30,8 +31,28 @@ pub(super) fn judged<'a>(
     row.current = found
         .and_then(|found| found.after.known())
         .map(str::to_owned);
+    row.target = target(&row, case);
     (row.state, row.why) = state(&claim, rows, case, files, &mut row);
     row
+}
+
+/// Without a merged tree every test counts as there: then nothing passes anyway.
+fn target(row: &Row<'_>, case: &Case<'_>) -> Target {
+    let Some(tree) = case.tree().filter(|_| !row.by_name) else {
+        return Target::There;
+    };
+    let (id, path) = (row.nodeid.as_str(), row.nodeid.path());
+    let is_file = matches!(tree.files.get(path), Some(Some(kind)) if kind.is_regular());
+    let is_directory = id == path && tree.prefixes.get(&format!("{path}/")) == Some(&true);
+    if !is_file && !is_directory {
+        return Target::NoFile;
+    }
+    let found = case.sources().and_then(|sources| sources.rows.get(id));
+    match found {
+        None => Target::There,
+        Some(RowTest::Unsure) => Target::Unsure,
+        Some(RowTest::Absent) => Target::NoTest,
+    }
 }
 
 fn state(
@@ -46,10 +67,7 @@ fn state(
     if let Some(why) = problem {
         return (FreezeState::Invalid, why);
     }
-    if let Some(tree) = case.tree()
-        && !row.by_name
-        && names_no_test(&row.nodeid, tree)
-    {
+    if row.dangles() {
         let why = "it names no test of the merged tree".to_owned();
         return (FreezeState::Invalid, why);
     }

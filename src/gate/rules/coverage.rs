@@ -25,7 +25,7 @@ pub fn check(case: &Case<'_>, rows: &Rows<'_>, findings: &mut Findings<'_>) -> V
         let fix = "set paths.production in .github/frostline.yml, or map the code in the hunk map";
         findings.add(Draft::new(Rule::NoProduction, message, fix));
     }
-    let frozen = FrozenRows::new(&rows.list, Some(tree));
+    let frozen = FrozenRows::new(&rows.list);
     let mut liveness = Liveness::new(case, tree, frozen);
     if case.is_audit() {
         liveness = liveness.after_merge();

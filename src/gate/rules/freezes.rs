@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gate::case::{Case, Touched};
 use crate::gate::findings::{Draft, Findings};
-use crate::gate::frozen::{FrozenRows, names_no_test};
+use crate::gate::frozen::FrozenRows;
 use crate::gate::prefixes::PrefixIndex;
 use crate::gate::reading::Judge;
-use crate::gate::rows::{Row, Rows};
-use crate::model::{Effect, FreezeState, Layer, Rule, TreeFacts};
+use crate::gate::rows::{Row, Rows, Target};
+use crate::model::{Effect, FreezeState, Layer, Rule};
 
 pub fn check(case: &Case<'_>, rows: &mut Rows<'_>, findings: &mut Findings<'_>) {
     for at in sensitive(case, rows, findings) {
@@ -21,7 +21,7 @@ pub fn check(case: &Case<'_>, rows: &mut Rows<'_>, findings: &mut Findings<'_>) 
             let fix = "make the object available, then evaluate again";
             findings.add(Draft::new(Rule::Undetermined, message, fix));
         }
-        if case.tree().is_some_and(|tree| dangles(row, tree)) {
+        if row.dangles() {
             continue;
         }
         match row.state {
@@ -31,13 +31,7 @@ pub fn check(case: &Case<'_>, rows: &mut Rows<'_>, findings: &mut Findings<'_>) 
             FreezeState::Invalid => invalid(row, findings),
         }
     }
-    if let Some(tree) = case.tree() {
-        dangling(case, rows, tree, findings);
-    }
-}
-
-fn dangles(row: &Row<'_>, tree: &TreeFacts) -> bool {
-    !row.by_name && names_no_test(&row.nodeid, tree)
+    dangling(case, rows, findings);
 }
 
 fn on_row(rule: Rule, message: &str, fix: &str, row: &Row<'_>) -> Draft {
@@ -107,8 +101,8 @@ fn invalid(row: &Row<'_>, findings: &mut Findings<'_>) {
     });
 }
 
-fn dangling(case: &Case<'_>, rows: &Rows<'_>, tree: &TreeFacts, findings: &mut Findings<'_>) {
-    let all: Vec<&Row<'_>> = rows.list.iter().filter(|row| dangles(row, tree)).collect();
+fn dangling(case: &Case<'_>, rows: &Rows<'_>, findings: &mut Findings<'_>) {
+    let all: Vec<&Row<'_>> = rows.list.iter().filter(|row| row.dangles()).collect();
     if all.is_empty() {
         return;
     }
@@ -119,9 +113,13 @@ fn dangling(case: &Case<'_>, rows: &Rows<'_>, tree: &TreeFacts, findings: &mut F
         .map(|row| (row.layer, row.nodeid.as_str()))
         .collect();
     for row in all {
-        let message = "the row names no test of the merged tree, and denies coverage to each property that it could mean";
+        let what = match row.target {
+            Target::NoTest => "the row's file is in the merged tree and holds no such test",
+            _ => "the row names no test of the merged tree",
+        };
+        let message = format!("{what}, so it denies coverage to each property that it could mean");
         let fix = "correct the node id, or remove the row";
-        let draft = on_row(Rule::DanglingFreeze, message, fix, row);
+        let draft = on_row(Rule::DanglingFreeze, &message, fix, row);
         let added = !known.contains(&(row.layer, row.nodeid.as_str()));
         findings.add(match added {
             true => draft.effect(Effect::Refuse),
@@ -150,7 +148,7 @@ fn sensitive(case: &Case<'_>, rows: &Rows<'_>, findings: &mut Findings<'_>) -> B
             by_cover.entry(cover).or_default().push(at);
         }
     }
-    let frozen = FrozenRows::new(&rows.list, case.tree());
+    let frozen = FrozenRows::new(&rows.list);
     let rules = case.map().map_or(&[][..], |map| map.rules.as_slice());
     let index = PrefixIndex::new(rules.iter().map(|rule| rule.path_prefix.as_str()));
     for path in touched {

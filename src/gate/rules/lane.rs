@@ -36,7 +36,7 @@ pub fn check(
         return Some(tally);
     };
     let own = own(lane, tree, findings);
-    let frozen = FrozenRows::new(&rows.list, case.tree());
+    let frozen = FrozenRows::new(&rows.list);
     let is_frozen = |id: &NodeId| frozen.blocking(id).iter().any(|row| row.takes_vote());
     let mut answered = BTreeSet::new();
     for result in own {

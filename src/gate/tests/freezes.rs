@@ -604,6 +604,88 @@ fn a_dangling_row_of_any_list_denies_what_it_could_mean() {
 }
 
 #[test]
+fn a_row_whose_file_is_there_and_whose_test_is_not_dangles() {
+    let file = "tests/test_other.py";
+    let text = "class TestX:\n    def test_y(self): ...\n    def test_roundtrip(self): ...\n";
+    let at = |nodeid: &str| freeze(nodeid, &[]);
+    let scene = |nodeid: &str, text: &str| {
+        let scene = Scene::production().on_both(file, text);
+        scene.freezing(&[at(nodeid)])
+    };
+    let gone = format!("{file}::test_roundtrip");
+    let decision = scene(&gone, text).decide();
+    assert_eq!(
+        decision.of_rule(Rule::DanglingFreeze),
+        [(Effect::Notice, Some(FREEZES))]
+    );
+    let message = decision.message_of(Rule::DanglingFreeze);
+    assert!(message.contains("holds no such test"), "{message}");
+    assert_eq!(states(&decision)[0].0, FreezeState::Invalid);
+    assert_eq!(
+        property(&decision, ROUNDTRIP).state,
+        PropertyState::Void,
+        "its text may mean a test of that name that went elsewhere"
+    );
+    let adds = Scene::quiet().on_both(file, text);
+    let adds = adds.change(FREEZES, &freezes_of(&[at(&gone)]));
+    assert_eq!(
+        adds.expect(Verdict::Refuse).of_rule(Rule::DanglingFreeze),
+        [(Effect::Refuse, Some(FREEZES))]
+    );
+    for there in [
+        "TestX",
+        "TestX::test_y",
+        "TestX::test_y[a::b]",
+        "TestX::test_y[1-x]",
+    ] {
+        let decision = scene(&format!("{file}::{there}"), text).decide();
+        assert_eq!(decision.of_rule(Rule::DanglingFreeze), [], "{there}");
+        assert_eq!(states(&decision)[0].0, FreezeState::Unbound);
+    }
+}
+
+#[test]
+fn a_row_of_which_its_file_does_not_tell_keeps_its_vote_and_denies_what_it_could_mean() {
+    let row = |nodeid: &str| [freeze(nodeid, &[])];
+    for (file, text) in [
+        ("tests/test_other.py", "def test_(: broken"),
+        ("tests/test_other.py", "from helpers import *\n"),
+        ("tests/test_other.py", "setattr(TestX, name, made)\n"),
+    ] {
+        let decision = Scene::production()
+            .on_both(file, text)
+            .freezing(&row(&format!("{file}::test_roundtrip")))
+            .decide();
+        assert_eq!(decision.of_rule(Rule::DanglingFreeze), [], "{text}");
+        assert_eq!(states(&decision)[0].0, FreezeState::Unbound, "{text}");
+        let state = property(&decision, ROUNDTRIP).state;
+        assert_eq!(state, PropertyState::Frozen, "{text}");
+    }
+    let unread = "tests/Other.java";
+    let decision = Scene::production()
+        .on_both(unread, "class Other {}")
+        .freezing(&row(&format!("{unread}::test_roundtrip")))
+        .decide();
+    assert_eq!(decision.of_rule(Rule::DanglingFreeze), []);
+    assert_eq!(property(&decision, ROUNDTRIP).state, PropertyState::Live);
+}
+
+#[test]
+fn a_patch_that_takes_a_frozen_test_away_leaves_its_row_dangling() {
+    let file = "tests/test_other.py";
+    let decision = Scene::quiet()
+        .on_both(file, "def test_x(): ...\n")
+        .change(file, "def test_renamed(): ...\n")
+        .freezing(&[freeze(&format!("{file}::test_x"), &[])])
+        .decide();
+    assert_eq!(
+        decision.of_rule(Rule::DanglingFreeze),
+        [(Effect::Notice, Some(FREEZES))],
+        "the patch did not add the row"
+    );
+}
+
+#[test]
 fn a_sensitive_path_refuses_a_freeze_of_any_list() {
     let sensitive = "version: 1\npaths: {sensitive: [\"src/mypkg/**\"]}\n";
     let list = "test_roundtrip unstable_since=2026-08-29 frozen_runs=3 note=\"\"\n";
@@ -709,6 +791,7 @@ fn many_rows_and_fixtures_cost_their_sum() {
     let ids: Vec<String> = (0..400)
         .map(|n| format!("{PROPERTY_FILE}::test_{n}"))
         .collect();
+    let tests: String = (0..400).map(|n| format!("def test_{n}(): ...\n")).collect();
     let globs: Vec<String> = (0..400)
         .map(|n| format!("tests/fixtures/d{n}/**"))
         .collect();
@@ -731,6 +814,7 @@ fn many_rows_and_fixtures_cost_their_sum() {
         .collect();
     let scene = scene
         .on_both(LOCK, &lock_of(&files))
+        .on_both(PROPERTY_FILE, &tests)
         .on_both(
             CATALOG,
             &json!({"version": 1, "properties": catalog}).to_string(),

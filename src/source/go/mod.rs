@@ -28,6 +28,7 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         rest: context,
         frame: None,
         modules: Vec::new(),
+        makes_more: false,
     })
 }
 

@@ -199,6 +199,24 @@ pub(super) fn declaration<'t>(
     })
 }
 
+/// Whether a call is known to declare no test: a hook, or what sets the framework up.
+pub(super) fn is_harmless(chain: &Chain<'_>) -> bool {
+    const ROOTS: &[&str] = &["Object", "console", "expect", "fc", "jest", "process", "vi"];
+    const HOOKS: &[&str] = &[
+        "after",
+        "afterAll",
+        "afterEach",
+        "before",
+        "beforeAll",
+        "beforeEach",
+        "setup",
+        "suiteSetup",
+        "suiteTeardown",
+        "teardown",
+    ];
+    ROOTS.contains(&chain.root) || (chain.properties.is_empty() && HOOKS.contains(&chain.root))
+}
+
 /// Whether a chain declares a suite; `None` when it declares nothing.
 fn kind_of(chain: &Chain<'_>) -> Option<bool> {
     let suite = SUITES.contains(&chain.root);

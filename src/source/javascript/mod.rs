@@ -25,6 +25,9 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
     walk.finish()
 }
 
+/// What blocks a call that is made perhaps, or several times.
+const CONDITION: &str = "declared only under a condition";
+
 /// The file, or the callback of a suite.
 struct Level {
     parent: Option<usize>,
@@ -75,6 +78,8 @@ struct Walk<'s, 't> {
     statements: HashSet<Id>,
     /// Line of a seed that holds for the whole file.
     seed: Option<u32>,
+    /// A function that is not known is called where tests are declared.
+    makes_more: bool,
 }
 
 impl<'s, 't> Walk<'s, 't> {
@@ -95,6 +100,7 @@ impl<'s, 't> Walk<'s, 't> {
             callbacks: HashMap::new(),
             statements: HashSet::new(),
             seed: None,
+            makes_more: false,
         }
     }
 
@@ -136,7 +142,7 @@ impl<'s, 't> Walk<'s, 't> {
             | "method_definition" => "declared in a function that may never be called",
             "if_statement" | "for_statement" | "for_in_statement" | "while_statement"
             | "do_statement" | "switch_statement" | "try_statement" | "ternary_expression"
-            | "binary_expression" | "class_body" => "declared only under a condition",
+            | "binary_expression" | "class_body" => CONDITION,
             _ => return None,
         };
         let line = syntax.line(id);
@@ -161,6 +167,7 @@ impl<'s, 't> Walk<'s, 't> {
             return Ok(());
         };
         let last = chain.properties.last().copied().unwrap_or(chain.root);
+        self.makes_more |= self.may_declare(frame, call, &chain);
         let seed = matches!(last, "assert" | "check" | "configureGlobal" | "prop")
             .then(|| body::seed_of(syntax, &calls::arguments(syntax, call)))
             .flatten();
@@ -184,6 +191,20 @@ impl<'s, 't> Walk<'s, 't> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a call that declares nothing by itself may reach one that does.
+    fn may_declare(&self, frame: &Frame, call: Id, chain: &calls::Chain<'_>) -> bool {
+        let blocked = frame.blocked.as_ref();
+        let is_reached = blocked.is_none_or(|blocked| blocked.why == CONDITION);
+        let parent = self.syntax.parent(call);
+        let is_statement = parent.is_some_and(|parent| {
+            matches!(
+                self.syntax.kind(parent),
+                "expression_statement" | "await_expression"
+            )
+        });
+        frame.test.is_none() && is_reached && is_statement && !calls::is_harmless(chain)
     }
 
     fn declare(&mut self, frame: &Frame, call: Id, declared: &Declaration<'t>) -> Result<(), u32> {
@@ -375,6 +396,7 @@ impl<'s, 't> Walk<'s, 't> {
                 .unwrap_or_else(|| digest::pieces([])),
             frame: None,
             modules: Vec::new(),
+            makes_more: self.makes_more,
         })
     }
 }

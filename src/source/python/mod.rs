@@ -46,6 +46,36 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         rest: contexts.module().clone(),
         frame: None,
         modules: Vec::new(),
+        makes_more: makes_more(syntax),
+    })
+}
+
+/// Functions that define names when they run, and what pytest and unittest ask for more tests.
+const MAKERS: &[&str] = &[
+    "exec", "eval", "globals", "locals", "setattr", "type", "vars", "__dict__",
+];
+const COLLECTORS: &[&str] = &[
+    "load_tests",
+    "pytest_collect_file",
+    "pytest_pycollect_makeitem",
+];
+
+fn makes_more(syntax: &Syntax<'_>) -> bool {
+    syntax.all().any(|id| match syntax.kind(id) {
+        "wildcard_import" => true,
+        "call" => {
+            let function = syntax.child(id, "function");
+            function.is_some_and(|name| MAKERS.contains(&syntax.text(name)))
+        }
+        "attribute" => {
+            let name = syntax.child(id, "attribute");
+            name.is_some_and(|name| MAKERS.contains(&syntax.text(name)))
+        }
+        "function_definition" => {
+            let name = syntax.child(id, "name");
+            name.is_some_and(|name| COLLECTORS.contains(&syntax.text(name)))
+        }
+        _ => false,
     })
 }
 

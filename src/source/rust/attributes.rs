@@ -19,6 +19,31 @@ const TESTS: &[&str] = &[
 /// Namespaces of attributes that the compiler passes over.
 const TOOLS: &[&str] = &["rustfmt", "clippy", "diagnostic", "miri", "rust_analyzer"];
 
+/// Attributes of the compiler that functions, modules and `impl` blocks bear.
+const BUILT_IN: &[&str] = &[
+    "allow",
+    "automatically_derived",
+    "cfg",
+    "cfg_attr",
+    "cold",
+    "deny",
+    "deprecated",
+    "doc",
+    "expect",
+    "forbid",
+    "ignore",
+    "inline",
+    "macro_use",
+    "must_use",
+    "no_mangle",
+    "path",
+    "should_panic",
+    "target_feature",
+    "test",
+    "track_caller",
+    "warn",
+];
+
 /// An attribute, as tokens.
 pub(super) struct Attribute<'t> {
     /// The last name of its path.
@@ -86,6 +111,14 @@ impl<'t> Attribute<'t> {
         let is_a_tool = self.namespace.is_some_and(|first| TOOLS.contains(&first));
         let by_name = TESTS.contains(&self.name) || self.name.ends_with("test");
         (by_name && !is_a_tool).then_some(Testing::ByName)
+    }
+
+    /// It is the compiler's, or one that the compiler passes over.
+    pub fn is_built_in(&self) -> bool {
+        match self.namespace {
+            Some(first) => TOOLS.contains(&first),
+            None => BUILT_IN.contains(&self.name),
+        }
     }
 
     /// As it is written, for a message.

@@ -42,6 +42,7 @@ pub(super) fn read(syntax: &Syntax<'_>) -> Result<Facts, u32> {
         rest: file.rest(),
         frame: contexts.first().cloned(),
         modules: file.modules(),
+        makes_more: file.makes_more(),
     })
 }
 
@@ -177,6 +178,21 @@ impl<'t> File<'_, 't> {
         }
         found.sort();
         found
+    }
+
+    /// A macro may put names together, and an attribute of another crate may make a function a test.
+    fn makes_more(&self) -> bool {
+        let mut members = self.levels.iter().flat_map(|level| &level.members);
+        members.any(|member| {
+            let own = &member.attributes;
+            match member.kind {
+                Kind::UnknownMacro => true,
+                Kind::Other => self.syntax.text(member.unit.id).starts_with("include!"),
+                Kind::Function { .. } | Kind::Level { .. } => {
+                    member.testing().is_none() && !own.iter().all(Attribute::is_built_in)
+                }
+            }
+        })
     }
 
     fn holds_tests(&self, level: usize) -> bool {

@@ -64,6 +64,131 @@ fn all_run(language: Language, names: &str, texts: &[&str]) {
 }
 
 #[test]
+fn a_text_says_what_it_surely_does_not_hold() {
+    const JS: &str =
+        "describe('A', () => { it('a', () => {}); beforeEach(() => { reset(); }); });\n";
+    for (language, text, names, expected) in [
+        (
+            Language::Python,
+            "def test_a(): ...\n",
+            "test_a",
+            Some(true),
+        ),
+        (
+            Language::Python,
+            "def test_a(): ...\n",
+            "test_b",
+            Some(false),
+        ),
+        (
+            Language::Python,
+            "def test_a(): ...\n",
+            "test_ab",
+            Some(false),
+        ),
+        (
+            Language::Python,
+            "def test_1(): ...\n",
+            "test_17",
+            Some(false),
+        ),
+        (Language::Python, "def test_a(): ...\n", "test_a_0_x", None),
+        (Language::Python, "def test_a(): ...\n", "test_a1", None),
+        (
+            Language::Python,
+            "def test_a(): ...\n",
+            "test_a::inner",
+            None,
+        ),
+        (
+            Language::Python,
+            "class TestX: ...\n",
+            "TestX::test_a",
+            Some(false),
+        ),
+        (
+            Language::Python,
+            "class TestX: ...\n",
+            "TestX_0::test_a",
+            None,
+        ),
+        (
+            Language::Python,
+            "class TestX(Base): ...\n",
+            "TestX::test_a",
+            None,
+        ),
+        (Language::Python, "from a import test_a\n", "test_a", None),
+        (Language::Python, "from a import *\n", "test_a", None),
+        (
+            Language::Python,
+            "globals()['test_a'] = f\n",
+            "test_a",
+            None,
+        ),
+        (
+            Language::Python,
+            "X.__dict__['test_a'] = f\n",
+            "test_a",
+            None,
+        ),
+        (
+            Language::Python,
+            "def load_tests(a, b, c): ...\n",
+            "test_a",
+            None,
+        ),
+        (Language::Rust, "#[test] fn a() {}\n", "b", Some(false)),
+        (Language::Rust, "#[inline] fn a() {}\n", "b", Some(false)),
+        (Language::Rust, "#[test] fn a() {}\n", "a::case_1", None),
+        (Language::Rust, "#[sqlx::property] fn a() {}\n", "a", None),
+        (Language::Rust, "tests! { a, c }\n", "b", None),
+        (Language::Rust, "include!(\"tests.inc\");\n", "b", None),
+        (Language::JavaScript, JS, "A::a", Some(true)),
+        (Language::JavaScript, JS, "A::b", Some(false)),
+        (
+            Language::JavaScript,
+            "it(`a ${x}`, () => {});\n",
+            "a 1",
+            None,
+        ),
+        (Language::JavaScript, "mine('a', () => {});\n", "a", None),
+        (
+            Language::JavaScript,
+            "for (const x of y) mine(x);\n",
+            "a",
+            None,
+        ),
+        (
+            Language::JavaScript,
+            "describe('A', () => { shared(); });\n",
+            "A::a",
+            None,
+        ),
+        (
+            Language::Go,
+            "package p\nfunc TestA(t *testing.T) {}\n",
+            "TestB",
+            Some(false),
+        ),
+        (
+            Language::Go,
+            "package p\nfunc TestA(t *testing.T) {}\n",
+            "TestA::x",
+            None,
+        ),
+    ] {
+        let facts = facts(language, text);
+        let names: Vec<String> = names.split("::").map(str::to_owned).collect();
+        assert_eq!(
+            Held::new(&facts).has(&names),
+            expected,
+            "{names:?} in\n{text}"
+        );
+    }
+}
+
+#[test]
 fn languages_go_by_extension() {
     for (path, language) in [
         ("a/b.py", Some(Language::Python)),

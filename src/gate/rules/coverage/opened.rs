@@ -27,10 +27,10 @@ pub(super) fn holes(
     let old = Rows::new(case, Judge::BaseTip);
     let proposed = Coverer::new(
         proposed_map,
-        Liveness::new(case, tree, FrozenRows::new(&own.list, Some(tree))).after_merge(),
+        Liveness::new(case, tree, FrozenRows::new(&own.list)).after_merge(),
     );
     let base = reading.map.base.ready().map(|map| {
-        let rows = FrozenRows::new(&old.list, Some(tree));
+        let rows = FrozenRows::new(&old.list);
         Coverer::new(map, Liveness::new(case, tree, rows).after_merge())
     });
     let lacks = |covered: &Covered| covered.coverage.rules.is_empty() || covered.hole.is_some();
