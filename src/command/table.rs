@@ -180,7 +180,7 @@ pub static REOPEN: Row = Row {
     who: Who::Owner,
     barred: Barred::Concerned,
     bound: true,
-    help: "opens a pull request that binds a void row of the seed ledger to the fixtures as this pull request \
+    help: "opens a pull request that binds a void row to the fixtures as this pull request \
            has them; the node id may be left out where one row is void; not for who brings a patch that concerns it",
     build: |rest| Ok(Command::Reopen(arguments::reopening(rest)?)),
 };

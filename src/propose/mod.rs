@@ -143,14 +143,27 @@ fn tag(text: &str) -> String {
     format!("{}-{}", tag.trim_end_matches('-'), &hash[..8])
 }
 
+fn is_off(snapshot: &Snapshot, layer: Layer) -> bool {
+    let config = snapshot.contract.get(&Layer::Config);
+    config.is_some_and(|file| RepoConfig::of(&file.base).is_off(layer))
+}
+
+/// Path and text of a contract file that the base tip has and the configuration does not switch off.
+fn in_use(snapshot: &Snapshot, layer: Layer) -> Result<Option<(&str, &str)>, Unproposed> {
+    if is_off(snapshot, layer) {
+        return Ok(None);
+    }
+    let (path, text) = base_text(snapshot, layer)?;
+    Ok(text.map(|text| (path, text)))
+}
+
 /// Path and text of a contract file at the base tip; no text where there is no file.
 fn base_text(snapshot: &Snapshot, layer: Layer) -> Result<(&str, Option<&str>), Unproposed> {
     let title = layer.title();
     let Some(file) = snapshot.contract.get(&layer) else {
         return Err(Unproposed(format!("this repository has no {title}")));
     };
-    let config = snapshot.contract.get(&Layer::Config);
-    if config.is_some_and(|file| RepoConfig::of(&file.base).is_off(layer)) {
+    if is_off(snapshot, layer) {
         return Err(Unproposed(format!(
             "the configuration switches the {title} off"
         )));

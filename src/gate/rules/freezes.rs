@@ -74,7 +74,7 @@ fn void(row: &Row<'_>, findings: &mut Findings<'_>) {
     let who = row.owner.unwrap_or("a maintainer");
     let node = &row.nodeid;
     let reopen = match row.layer {
-        Layer::Ledger => format!("writes `/frostline reopen {node}`"),
+        Layer::Ledger | Layer::Freezes => format!("writes `/frostline reopen {node}`"),
         _ => format!("binds the row in {} to the new digest", row.file),
     };
     let bytes = match row.state {

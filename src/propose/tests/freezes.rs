@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::contract::freezes;
 use crate::contract::ledger::{self, LedgerEntry};
 use crate::contract::seed::Seed;
 use crate::digest;
@@ -139,6 +140,92 @@ fn evidence_on_these_very_bytes_opens_the_row_or_says_why_not() {
     let over = reopened(&with("[]", "merge-ok"), &of_node(ROUNDTRIP)).expect("a proposal");
     assert!(over.subject.starts_with("close/"), "{over:?}");
     assert_eq!(rows(&over).len(), 1);
+}
+
+/// A row of the freeze list that is bound to a digest, whose fixture the patch changes.
+fn listed(seed: Option<u8>) -> Scene {
+    let mut bound = list_row(ROUNDTRIP, &["src/mypkg"]);
+    bound["fixture_digest"] = json!(manifest("{}"));
+    if let Some(seed) = seed {
+        bound["seed"] = json!(seed);
+    }
+    Scene::quiet()
+        .freezing(&[list_row(UNKNOWN, &[]), bound])
+        .change(FIXTURE, "[]")
+}
+
+#[test]
+fn a_row_of_the_freeze_list_is_bound_anew_with_evidence_and_only_with_it() {
+    let waits = reopened(&listed(Some(7)), &of_node(ROUNDTRIP)).expect_err("no evidence");
+    let command = format!("`frostline lane window '{ROUNDTRIP}' --seed 7`");
+    assert!(waits.to_string().contains(&command), "{waits}");
+
+    let proved = listed(Some(7)).on_both(EVIDENCE, &evidence("[]", "freeze-candidate"));
+    for scene in [
+        proved.clone(),
+        proved
+            .clone()
+            .config("version: 1\ncontract: {ledger: off}\n"),
+    ] {
+        let proposal = reopened(&scene, &of_node(ROUNDTRIP)).expect("a proposal");
+        let text = new_text(&proposal, FREEZES);
+        let rows = freezes::parse(FREEZES, text.as_bytes())
+            .expect("a list")
+            .entries;
+        assert_eq!(rows.len(), 2, "the other row stays");
+        assert_eq!(rows[1].fixture_digest, Some(manifest("[]")));
+        assert_eq!(rows[1].opened_at.as_deref(), Some("2026-11-30T12:00:00Z"));
+        assert_eq!(rows[1].covers, ["src/mypkg"]);
+        assert_eq!(rows[1].reason, "clock jitter");
+        assert_eq!(rows[1].replay, None, "it stated none");
+        // The gate takes it for what it is.
+        let after = scene.clone().person().change(FREEZES, text).decide();
+        let open = after.freezes.iter().flatten();
+        let open: Vec<&str> = open
+            .filter(|row| row.state == crate::model::FreezeState::Open)
+            .map(|row| row.nodeid.as_str())
+            .collect();
+        assert_eq!(open, [ROUNDTRIP]);
+    }
+    let over = listed(Some(7)).on_both(EVIDENCE, &evidence("[]", "merge-ok"));
+    let over = reopened(&over, &of_node(ROUNDTRIP)).expect("a proposal");
+    assert!(over.subject.starts_with("close/"), "{over:?}");
+
+    let seedless = listed(None).on_both(EVIDENCE, &evidence("[]", "freeze-candidate"));
+    let why = reopened(&seedless, &of_node(ROUNDTRIP)).expect_err("no seed");
+    assert!(why.to_string().contains("seed=N"), "{why}");
+    let asked = Reopening {
+        seed: Seed::of_word("7"),
+        ..of_node(ROUNDTRIP)
+    };
+    let proposal = reopened(&seedless, &asked).expect("a proposal");
+    let text = new_text(&proposal, FREEZES);
+    assert!(text.contains("\"seed\":7"), "{text}");
+}
+
+#[test]
+fn rows_of_other_files_are_closed_where_the_ledger_is_off() {
+    let off = "version: 1\ncontract: {ledger: off}\n";
+    let ledger = ledger_of(&[row(ROUNDTRIP, "{}")]);
+    let scene = Scene::quiet()
+        .config(off)
+        .on_both(LEDGER, &ledger)
+        .freezing(&[list_row(ROUNDTRIP, &[])]);
+    let nodeid = ROUNDTRIP.parse().expect("a node id");
+    let proposal = close(&scene.snapshot(), &nodeid).expect("a proposal");
+    let paths: Vec<&str> = proposal
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(paths, [FREEZES], "what is off is left alone");
+    assert_eq!(owners(&scene.snapshot(), &nodeid), ["@acme/parse"]);
+    // A list that cannot be read could hold such a row too.
+    let broken = Scene::quiet()
+        .on_both(LEDGER, &ledger)
+        .on_both(FREEZES, "{");
+    let why = close(&broken.snapshot(), &nodeid).expect_err("half of it is unknown");
+    assert!(why.to_string().contains(FREEZES), "{why}");
 }
 
 /// An agent's patch could bring evidence for itself.
