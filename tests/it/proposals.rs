@@ -167,6 +167,49 @@ async fn with_another_head_it_is_an_agents() {
     app.finish().await;
 }
 
+/// A push to the bot's branch right after each request of a command that moves it, until there are no more.
+#[tokio::test]
+async fn a_push_that_comes_in_while_the_branch_is_moved_is_never_overwritten() {
+    let (mut before_the_move, mut after_it) = (0, 0);
+    for at in 0.. {
+        assert!(at < 60, "no end of requests");
+        let (app, number) = desk().await;
+        say(&app, number, WRITER, "/frostline lock").await;
+        let branch = format!("frostline/lock/pull-{number}");
+        let app = std::sync::Arc::new(app);
+        let (pusher, to) = (app.clone(), branch.clone());
+        let from = app.forge.requests().len();
+        let fault = Fault::next("", "", Answer::AsItIs).skip(at).after();
+        app.forge.fault(fault.calling(move || {
+            let change = [("README.md", "mine\n")];
+            pusher.forge.push(REPO, &to, change, "mallory").unwrap();
+        }));
+        let (result, reply) = say(&app, number, OTHER, "/frostline lock").await;
+        let requests = app.forge.requests().len() - from;
+        app.forge.clear_faults();
+        if at >= requests {
+            break;
+        }
+        let readme = app.forge.file(REPO, &branch, "README.md").unwrap();
+        assert_eq!(readme.unwrap(), b"mine\n", "request {at}: the push is lost");
+        match result {
+            AskResult::Refused => {
+                assert!(reply.contains("did not make"), "request {at}: {reply}");
+                before_the_move += 1;
+            }
+            other => {
+                assert_eq!(other, AskResult::Done, "request {at}: {reply}");
+                after_it += 1;
+            }
+        }
+        std::sync::Arc::into_inner(app).unwrap().finish().await;
+    }
+    assert!(
+        before_the_move > 5 && after_it > 2,
+        "{before_the_move} {after_it}"
+    );
+}
+
 #[tokio::test]
 async fn asked_twice_it_is_one_pull_request_and_both_who_asked_are_barred() {
     let (app, number) = desk().await;

@@ -22,11 +22,16 @@ pub fn node_id(kind: &str, id: u64) -> String {
 
 /// The comment that a node id names.
 pub fn comment_of_node(node_id: &str) -> Option<u64> {
+    id_of_node("IssueComment", node_id)
+}
+
+/// The thing of that kind that a node id names.
+pub fn id_of_node(kind: &str, node_id: &str) -> Option<u64> {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(node_id)
         .ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    text.strip_prefix("IssueComment:")?.parse().ok()
+    text.strip_prefix(kind)?.strip_prefix(':')?.parse().ok()
 }
 
 pub fn user(base: &str, user: &User) -> Value {

@@ -321,6 +321,11 @@ impl Client {
         query: &str,
         variables: serde_json::Value,
     ) -> Result<Partial, ForgeError> {
+        self.query_as(Call::graphql(query, &variables)).await
+    }
+
+    /// [`Self::query`] with a token of the call's own scope.
+    pub(super) async fn query_as(&self, call: Call) -> Result<Partial, ForgeError> {
         #[derive(serde::Deserialize)]
         struct Reply {
             #[serde(default)]
@@ -328,7 +333,6 @@ impl Client {
             #[serde(default)]
             errors: Vec<GraphqlError>,
         }
-        let call = Call::graphql(query, &variables);
         let answer = self.graphql(&call).await?;
         let reply: Reply = answer.json(&call)?;
         let limited = |e: &GraphqlError| e.kind == "RATE_LIMITED" || speaks_of_limit(&e.message);

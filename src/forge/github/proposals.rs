@@ -12,6 +12,9 @@ use super::wire::{Pull, ShaRef};
 use crate::forge::ForgeError;
 use crate::model::{EntryKind, PrNumber, Sha};
 
+const MOVE: &str =
+    "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
+
 /// What becomes of a path of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeEdit {
@@ -108,12 +111,30 @@ impl Client {
         Ok(())
     }
 
-    /// Points the branch at another commit, whatever it was at.
-    pub async fn move_branch(&self, branch: &str, to: &Sha) -> Result<(), ForgeError> {
-        let path = format!("/git/refs/heads/{}", segments(branch));
-        let body = json!({"sha": to, "force": true});
-        let _: Value = self.propose(Method::PATCH, &path, body).await?;
-        Ok(())
+    /// Points the branch at another commit, if it is at `from`: the forge compares and moves at once, so that
+    /// nothing that came in between is lost. `PATCH /git/refs` knows no such condition.
+    ///
+    /// # Errors
+    /// Where the branch is elsewhere, [`ForgeError::Validation`] as for anything else that is refused.
+    pub async fn move_branch(
+        &self,
+        branch: &str,
+        (from, to): (&Sha, &Sha),
+    ) -> Result<(), ForgeError> {
+        #[derive(serde::Deserialize)]
+        struct Repository {
+            node_id: String,
+        }
+        let Repository { node_id } = self.read(self.path("")).await?;
+        let update = json!({
+            "name": format!("refs/heads/{branch}"), "beforeOid": from, "afterOid": to, "force": true,
+        });
+        let variables = json!({"input": {"repositoryId": node_id, "refUpdates": [update]}});
+        let call = Call {
+            scope: Some(Scope::Propose),
+            ..Call::graphql(MOVE, &variables)
+        };
+        self.query_as(call).await?.error.map_or(Ok(()), Err)
     }
 
     /// The open pull request from a branch of this repository.

@@ -6,12 +6,14 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
 use super::query::{Field, Operation, parse};
+use super::writing::WRITE_CONTENTS;
 use super::{Forge, READ_CONTENTS, READ_PULLS, Who, visible};
 use crate::demo::forge::auth::Caller;
+use crate::demo::forge::build::update_branch;
 use crate::demo::forge::model::{Access, Repo, State};
 use crate::demo::forge::reply::Refusal;
 use crate::demo::forge::server::lock;
-use crate::demo::forge::shape::comment_of_node;
+use crate::demo::forge::shape::{comment_of_node, id_of_node};
 use crate::model::Sha;
 
 const WRITE_COMMENTS: &[(&str, Access)] =
@@ -77,7 +79,12 @@ pub async fn graphql(
     Ok(Json(body).into_response())
 }
 
-const MUTATIONS: &[&str] = &["minimizeComment", "unminimizeComment", "updateIssueComment"];
+const MUTATIONS: &[&str] = &[
+    "minimizeComment",
+    "unminimizeComment",
+    "updateIssueComment",
+    "updateRefs",
+];
 const QUERIES: &[&str] = &["repository", "rateLimit"];
 
 fn run(
@@ -109,6 +116,7 @@ fn run(
                 "remaining": state.limits.rate.saturating_sub(state.rate_used),
                 "resetAt": crate::demo::forge::shape::time(state.now()),
             }),
+            "updateRefs" => update_refs(field, state, caller, answer)?,
             _ => change_comment(field, state, caller, answer),
         };
         answer.data.insert(field.key.clone(), value);
@@ -225,6 +233,48 @@ fn object(field: &Field, repo: &Repo, limit: usize, answer: &mut Answer) -> Resu
         data.insert(wanted.key.clone(), value);
     }
     Ok(data.into())
+}
+
+/// Moves branches, each only from the commit that is stated.
+fn update_refs(
+    field: &Field,
+    state: &mut State,
+    caller: &Caller,
+    answer: &mut Answer,
+) -> Result<Value, Refusal> {
+    let input = field.arguments.get("input").cloned().unwrap_or_default();
+    let id = input["repositoryId"].as_str();
+    let id = id.and_then(|id| id_of_node("Repository", id));
+    let repo = state.repos.values().find(|repo| Some(repo.id) == id);
+    let Some(full_name) = repo.map(|repo| repo.full_name.clone()) else {
+        answer.error("NOT_FOUND", &[&field.key], "Could not resolve to a node");
+        return Ok(Value::Null);
+    };
+    if caller.may(&full_name, WRITE_CONTENTS).is_err() {
+        let message = "Resource not accessible by integration";
+        answer.error("FORBIDDEN", &[&field.key], message);
+        return Ok(Value::Null);
+    }
+    for update in input["refUpdates"].as_array().into_iter().flatten() {
+        let sha = |key: &str| update[key].as_str()?.parse::<Sha>().ok();
+        let branch = update["name"].as_str().unwrap_or_default();
+        let branch = branch.strip_prefix("refs/heads/").unwrap_or_default();
+        let repo = state.repo_mut(&full_name).ok_or_else(Refusal::not_found)?;
+        let tip = repo.git.branch(branch)?;
+        let (Some(tip), Some(after)) = (tip, sha("afterOid")) else {
+            answer.error("UNPROCESSABLE", &[&field.key], "Reference does not exist");
+            return Ok(Value::Null);
+        };
+        let is_forced = update["force"].as_bool().unwrap_or_default();
+        let is_ahead = repo.git.merge_base(&tip, &after)? == Some(tip.clone());
+        if sha("beforeOid").is_some_and(|before| before != tip) || !(is_forced || is_ahead) {
+            let message = format!("Reference update failed: {branch} is at {tip}");
+            answer.error("UNPROCESSABLE", &[&field.key], message);
+            return Ok(Value::Null);
+        }
+        update_branch(state, &full_name, branch, &after)?;
+    }
+    Ok(json!({ "clientMutationId": null }))
 }
 
 /// The mutations of comments.

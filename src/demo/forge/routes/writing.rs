@@ -19,7 +19,7 @@ use crate::demo::forge::server::Shared;
 use crate::demo::forge::shape;
 use crate::model::{EntryKind, Sha};
 
-const WRITE_CONTENTS: &[(&str, Access)] = &[("contents", Access::Write)];
+pub(super) const WRITE_CONTENTS: &[(&str, Access)] = &[("contents", Access::Write)];
 const WRITE_PULLS: &[(&str, Access)] = &[("pull_requests", Access::Write)];
 
 pub fn routes() -> Router<std::sync::Arc<Shared>> {
