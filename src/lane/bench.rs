@@ -1,10 +1,12 @@
-//! One tree and one framework, ready to run tests: a fresh folder, process and report for each run.
+//! One tree, ready to run tests by the frameworks that they need: a fresh folder, process and report for
+//! each run.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use super::environment;
-use super::frameworks::{Framework, Generator, Purpose, Stream, Task};
+use super::frameworks::{Framework, Frameworks, Generator, Purpose, Report, Site, Stream, Task};
 use super::model::Outcome;
 use super::process::{self, Cancel, Ended, Limits, Order};
 use super::sandbox::{Level, Places, wrap};
@@ -13,7 +15,7 @@ use crate::model::{FileDigest, NodeId};
 
 /// What runs are made on.
 pub struct Bench<'a> {
-    pub framework: &'a dyn Framework,
+    frameworks: &'a Frameworks,
     /// Where a run may read; its own folder is made below [`Places::run`].
     pub places: Places,
     pub level: Level,
@@ -52,7 +54,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// When the tree cannot be read, at the level that has to compare it.
     pub fn new(
-        framework: &'a dyn Framework,
+        frameworks: &'a Frameworks,
         (places, level): (Places, Level),
         limits: Limits,
         cancel: Cancel,
@@ -62,13 +64,35 @@ impl<'a> Bench<'a> {
             false => Some(fingerprint(&places.tree)?),
         };
         Ok(Self {
-            framework,
+            frameworks,
             places,
             level,
             limits,
             cancel,
             untouched,
         })
+    }
+
+    fn site(&self) -> Site<'_> {
+        Site {
+            tree: &self.places.tree,
+        }
+    }
+
+    /// The framework that runs a test.
+    ///
+    /// # Errors
+    /// When none does, or it is not to be had here: a sentence.
+    pub fn framework(&self, node: &NodeId) -> Result<&'a dyn Framework, String> {
+        self.frameworks.of(node)
+    }
+
+    /// Names and versions of what decides which values a seed gives this test.
+    ///
+    /// # Errors
+    /// As [`Self::framework`].
+    pub fn versions(&self, node: &NodeId) -> Result<BTreeMap<String, String>, String> {
+        Ok(self.framework(node)?.versions(node, self.site()))
     }
 
     /// Looks for a test, and does not run it.
@@ -113,10 +137,14 @@ impl<'a> Bench<'a> {
 
     /// Runs one task in a process of its own; whatever goes wrong is an errored run.
     pub fn run(&self, task: &Task<'_>) -> Run {
-        match self.in_own_folder(task) {
+        let run = self.framework(task.node).and_then(|framework| {
+            let run = self.in_own_folder(task, framework);
+            run.map_err(|error| format!("it could not be run: {error}"))
+        });
+        match run {
             Ok(run) => run,
-            Err(error) => Run {
-                outcome: Outcome::errored(format!("it could not be run: {error}")),
+            Err(why) => Run {
+                outcome: Outcome::errored(why),
                 seed: task.seed,
                 hash_seed: task.hash_seed,
                 wall_ms: 0,
@@ -129,25 +157,32 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn in_own_folder(&self, task: &Task<'_>) -> std::io::Result<Run> {
+    fn in_own_folder(&self, task: &Task<'_>, framework: &dyn Framework) -> std::io::Result<Run> {
         let folder = tempfile::Builder::new()
             .prefix("run-")
             .tempdir_in(&self.places.run)?;
-        let run = self.in_folder(task, folder.path());
+        let run = self.in_folder(task, framework, folder.path());
         remove(folder.path());
         run
     }
 
-    fn in_folder(&self, task: &Task<'_>, folder: &Path) -> std::io::Result<Run> {
+    fn in_folder(
+        &self,
+        task: &Task<'_>,
+        framework: &dyn Framework,
+        folder: &Path,
+    ) -> std::io::Result<Run> {
         for made in ["home", "tmp"] {
             std::fs::create_dir(folder.join(made))?;
         }
-        self.framework.prepare(folder)?;
-        let start = self.framework.start(task, &self.places.tree, folder);
-        let places = Places {
+        framework.prepare(folder)?;
+        let start = framework.start(task, self.site(), folder);
+        let start = start.map_err(std::io::Error::other)?;
+        let mut places = Places {
             run: folder.to_owned(),
             ..self.places.clone()
         };
+        places.needed.extend_from_slice(framework.needed());
         let (argv, wrapped) = wrap(self.level, &places, &start.argv);
         let mut env = environment::of_run(&self.places.search, folder);
         env.extend(start.env);
@@ -158,7 +193,7 @@ impl<'a> Bench<'a> {
         let order = Order {
             argv,
             env,
-            cwd: self.places.tree.clone(),
+            cwd: start.cwd,
             limits: Limits {
                 memory_bytes: memory,
                 ..self.limits
@@ -167,11 +202,11 @@ impl<'a> Bench<'a> {
         };
         let ended = process::run(&self.places.program, &order, &self.cancel)
             .map_err(std::io::Error::other)?;
-        self.told(task, &ended, folder)
+        let report = framework.read(task, &ended, self.site(), folder);
+        self.told(task, &ended, report)
     }
 
-    fn told(&self, task: &Task<'_>, ended: &Ended, folder: &Path) -> std::io::Result<Run> {
-        let report = self.framework.read(task, ended, folder);
+    fn told(&self, task: &Task<'_>, ended: &Ended, report: Report) -> std::io::Result<Run> {
         let mut outcome = report.outcome;
         if let Outcome::Errored { why } = &mut outcome {
             let tree = format!("{}/", self.places.tree.display());

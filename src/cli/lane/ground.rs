@@ -1,4 +1,4 @@
-//! What every command of the lane stands on: a scratch tree, a framework, an isolation, a way to stop.
+//! What every command of the lane stands on: a scratch tree, its frameworks, an isolation, a way to stop.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,7 @@ use super::super::{runtime, signals};
 use crate::config::repo::{LaneSettings, RepoConfig};
 use crate::git::Files;
 use crate::lane::bench::{Bench, remove};
-use crate::lane::frameworks::pytest::Pytest;
-use crate::lane::frameworks::{Framework, Generator};
+use crate::lane::frameworks::{Framework, Frameworks, Generator, Host, Kind};
 use crate::lane::process::{Cancel, Limits};
 use crate::lane::sandbox::{Level, Places, Wanted, choose};
 use crate::model::{Layer, NodeId, Sha};
@@ -82,7 +81,7 @@ pub struct Ground {
     pub commit: Sha,
     pub settings: LaneSettings,
     pub config: RepoConfig,
-    pub framework: Pytest,
+    frameworks: Frameworks,
     places: Places,
     pub level: Level,
     /// Why no stronger isolation is used.
@@ -123,20 +122,21 @@ impl Ground {
             .work_tree()
             .map(|path| path.canonicalize())
             .transpose()?;
-        let python = args.python(checkout.as_deref())?;
-        let framework = Pytest::find(
-            &python,
-            checkout.as_deref(),
-            (&program, &search, &ask),
-            &cancel,
-        )?;
+        let frameworks = Frameworks::new(Host {
+            program: program.clone(),
+            search: search.clone(),
+            ask,
+            python: args.python(checkout.as_deref())?,
+            checkout,
+            cancel: cancel.clone(),
+        });
         let places = Places {
             program,
             search,
             tree,
             run,
             hidden: hidden_home(),
-            needed: framework.needed().to_vec(),
+            needed: Vec::new(),
         };
         let (level, why_not) = choose(args.isolation, &places, &cancel)?;
         drop(progress);
@@ -151,7 +151,7 @@ impl Ground {
             files,
             commit,
             config,
-            framework,
+            frameworks,
             places,
             level,
             why_not,
@@ -168,7 +168,7 @@ impl Ground {
 
     fn bench_of(&self, places: Places) -> anyhow::Result<Bench<'_>> {
         let places = (places, self.level);
-        Bench::new(&self.framework, places, self.limits, self.cancel.clone())
+        Bench::new(&self.frameworks, places, self.limits, self.cancel.clone())
             .context("the scratch tree cannot be read")
     }
 
@@ -190,12 +190,7 @@ impl Ground {
             "{node} names no test; a node id is FILE::NAME"
         );
         let path = node.path();
-        ensure!(
-            Path::new(path)
-                .extension()
-                .is_some_and(|extension| extension == "py"),
-            "no framework of this version runs {path}; only pytest can be used"
-        );
+        Kind::of(node).map_err(|why| anyhow!(why))?;
         let there = std::fs::symlink_metadata(self.places.tree.join(path));
         if !there.is_ok_and(|meta| meta.is_file()) {
             bail!(
@@ -204,6 +199,11 @@ impl Ground {
             );
         }
         Ok(())
+    }
+
+    /// The framework that runs a test.
+    pub fn framework(&self, node: &NodeId) -> anyhow::Result<&dyn Framework> {
+        self.frameworks.of(node).map_err(|why| anyhow!(why))
     }
 
     /// The test is exactly one; what generates its values.

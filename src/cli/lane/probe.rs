@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use serde_json::json;
 
 use super::super::{Outcome, out};
 use super::ground::{Ground, GroundArgs};
 use super::say;
 use crate::git::Files;
-use crate::lane::frameworks::Framework as _;
 use crate::lane::window::{Honoured, honours_seed};
 use crate::model::NodeId;
 
@@ -49,6 +49,7 @@ pub fn run(args: Args) -> Outcome {
     let files = Files::at_base(&args.ground.repo, args.rev.as_deref())?;
     let ground = Ground::prepare(&args.ground, files)?;
     ground.need(&args.node)?;
+    let framework = ground.framework(&args.node)?;
     let bench = ground.bench()?;
     let generator = ground.generator(&bench, &args.node)?;
     let times = RefCell::new(Vec::new());
@@ -57,6 +58,7 @@ pub fn run(args: Args) -> Outcome {
         times.borrow_mut().push(run.wall_ms);
     });
     ground.not_interrupted()?;
+    let versions = bench.versions(&args.node).map_err(|why| anyhow!(why))?;
     let (word, why) = match &honoured {
         Honoured::Yes => ("yes", None),
         Honoured::DoesNotApply => ("does-not-apply", None),
@@ -66,8 +68,8 @@ pub fn run(args: Args) -> Outcome {
         "schema": "frostline.lane-probe/1",
         "nodeid": args.node,
         "commit": ground.commit,
-        "framework": ground.framework.name(),
-        "versions": ground.framework.versions(),
+        "framework": framework.name(),
+        "versions": versions,
         "generator": generator,
         "seed_honoured": word,
         "why": why,

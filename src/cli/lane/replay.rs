@@ -12,7 +12,7 @@ use super::ground::{Ground, GroundArgs};
 use super::say;
 use crate::config::repo::RepoConfig;
 use crate::contract::ledger;
-use crate::contract::replay::{self, DEFAULT_RUNNER, Subject};
+use crate::contract::replay::{self, Subject};
 use crate::contract::seed::Seed;
 use crate::git::Files;
 use crate::lane::example::{Order, compare};
@@ -77,15 +77,18 @@ pub fn run(args: Args) -> Outcome {
         runners: &config.runners,
     };
     let stored = replay::parse(&row.line, subject).map_err(|why| anyhow!("`replay`: {why}"))?;
+    let ground = Ground::prepare(&args.ground, files)?;
+    ground.need(&row.nodeid)?;
+    let runners = ground.framework(&row.nodeid)?.runners();
     ensure!(
         stored
             .words
             .first()
-            .is_some_and(|word| word == DEFAULT_RUNNER),
-        "`replay`: only lines of {DEFAULT_RUNNER} can be run by this version"
+            .is_some_and(|word| runners.contains(&word.as_str())),
+        "`replay`: only lines of {} can be run for {}",
+        runners.join(" and "),
+        row.nodeid.path()
     );
-    let ground = Ground::prepare(&args.ground, files)?;
-    ground.need(&row.nodeid)?;
     let run = ground.bench()?.run(&Task {
         node: &row.nodeid,
         seed: None,

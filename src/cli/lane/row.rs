@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use super::ground::Ground;
 use super::scope::{self, Scope};
-use crate::lane::bench::Run;
+use crate::lane::bench::{Bench, Run};
 use crate::lane::classify::{Bound, Note, Stop, Verdict, missed_rates};
-use crate::lane::frameworks::Framework as _;
 use crate::lane::model::Outcome;
 use crate::lane::signature::Signature;
 use crate::lane::window::Window;
@@ -17,6 +17,8 @@ use crate::model::NodeId;
 /// Times and ids of one window.
 pub struct About<'a> {
     pub node: &'a NodeId,
+    /// As [`framework`] tells it.
+    pub framework: String,
     pub seed: Option<i64>,
     pub started_at: String,
     pub finished_at: String,
@@ -48,7 +50,7 @@ pub fn members(
         ("status", json!(window.verdict.status)),
         ("reason", Value::Null),
         ("cause", json!("unattributed")),
-        ("framework", json!(framework(ground))),
+        ("framework", json!(about.framework)),
         (
             "example",
             json!(first.and_then(|failure| failure.example.as_deref())),
@@ -105,9 +107,9 @@ fn signatures(window: &Window) -> Value {
 }
 
 /// "pytest 9.2.0, hypothesis 6.170.17, python 3.11.7".
-pub fn framework(ground: &Ground) -> String {
-    let name = ground.framework.name();
-    let versions = ground.framework.versions();
+pub fn framework(bench: &Bench<'_>, node: &NodeId) -> anyhow::Result<String> {
+    let name = bench.framework(node).map_err(|why| anyhow!(why))?.name();
+    let versions = bench.versions(node).map_err(|why| anyhow!(why))?;
     let others = versions.iter().filter(|(other, _)| other.as_str() != name);
     let parts: Vec<String> = versions
         .get_key_value(name)
@@ -115,7 +117,7 @@ pub fn framework(ground: &Ground) -> String {
         .chain(others)
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
-    parts.join(", ")
+    Ok(parts.join(", "))
 }
 
 /// What a window says, and what it does not.

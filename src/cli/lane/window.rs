@@ -14,7 +14,7 @@ use crate::contract::evidence;
 use crate::git::Files;
 use crate::lane::bench::Bench;
 use crate::lane::classify::{self, FIRST_RUNS, MOST_RUNS, Status, Stop, Tally, classify};
-use crate::lane::frameworks::{Framework as _, Generator, Purpose, Task};
+use crate::lane::frameworks::{Generator, Purpose, Task};
 use crate::lane::window::{Honoured, Window, Wish, honours_seed, window};
 use crate::model::NodeId;
 
@@ -89,6 +89,7 @@ pub fn run(args: Args) -> Outcome {
         Status::FreezeCandidate => honoured(&args, &ground, (&bench, generator), seed)?,
         _ => None,
     };
+    let framework = ground.framework(&args.node)?;
     let replay = row::first_red(&window).map(|red| {
         let task = Task {
             node: &args.node,
@@ -98,10 +99,11 @@ pub fn run(args: Args) -> Outcome {
             purpose: Purpose::Vote,
             stored: None,
         };
-        ground.framework.replay_line(&task)
+        framework.replay_line(&task)
     });
     let about = About {
         node: &args.node,
+        framework: row::framework(&bench, &args.node)?,
         seed: takes_seed.then_some(seed),
         started_at,
         finished_at: now(),

@@ -1,5 +1,8 @@
 //! Test frameworks: how one test is run with one seed, and what its report says. One file each.
+//!
+//! A run belongs to the framework of its test, which the test's file tells: [`Kind::of`].
 
+mod found;
 pub mod pytest;
 
 use std::collections::BTreeMap;
@@ -12,6 +15,8 @@ use super::model::Outcome;
 use super::process::Ended;
 use crate::contract::replay::Replay;
 use crate::model::NodeId;
+
+pub use found::{Frameworks, Host, Kind};
 
 /// One run of one test.
 #[derive(Debug, Clone)]
@@ -44,6 +49,7 @@ pub struct Start {
     pub argv: Vec<String>,
     /// Beside [`super::environment::of_run`].
     pub env: Environment,
+    pub cwd: PathBuf,
     /// The runtime bears a limit of its address space.
     pub bears_memory_limit: bool,
 }
@@ -99,12 +105,21 @@ pub struct Report {
     pub neutralised: Vec<String>,
 }
 
+/// What a framework works on.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    pub tree: &'a Path,
+}
+
 /// A framework that was found for a repository.
 pub trait Framework: Sync {
     fn name(&self) -> &'static str;
 
-    /// Names and versions of what decides which values a seed gives.
-    fn versions(&self) -> &BTreeMap<String, String>;
+    /// Names and versions of what decides which values a seed gives this test.
+    fn versions(&self, node: &NodeId, site: Site<'_>) -> BTreeMap<String, String>;
+
+    /// Runners whose stored replay lines it runs.
+    fn runners(&self) -> &'static [&'static str];
 
     /// Folders that it reads from, outside the tree.
     fn needed(&self) -> &[PathBuf];
@@ -115,11 +130,14 @@ pub trait Framework: Sync {
     /// When it cannot be written.
     fn prepare(&self, folder: &Path) -> std::io::Result<()>;
 
-    /// How to start a task in `tree`, with `folder` as the only place to write.
-    fn start(&self, task: &Task<'_>, tree: &Path, folder: &Path) -> Start;
+    /// How to start a task, with `folder` as the only place to write.
+    ///
+    /// # Errors
+    /// Why it cannot be started: a clause.
+    fn start(&self, task: &Task<'_>, site: Site<'_>, folder: &Path) -> Result<Start, String>;
 
     /// What the run said, once it has ended.
-    fn read(&self, task: &Task<'_>, ended: &Ended, folder: &Path) -> Report;
+    fn read(&self, task: &Task<'_>, ended: &Ended, site: Site<'_>, folder: &Path) -> Report;
 
     /// The line by which people run the task again (protocol 3.5), without paths of this machine.
     fn replay_line(&self, task: &Task<'_>) -> String;

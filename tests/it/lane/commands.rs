@@ -371,7 +371,7 @@ fn what_cannot_be_run_is_told_in_one_sentence() {
     lane.repo.write("src/a.rs", "").commit("rust");
     for (node, why) in [
         ("tests/test_f.py", "names no test"),
-        ("src/a.rs::t", "only pytest"),
+        ("src/a.rs::t", "tests can be run in *.py by pytest"),
         ("tests/gone.py::t", "has no file tests/gone.py"),
         ("tests/test_f.py::test_gone", "no such test"),
     ] {

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use frostline::lane::bench::{Bench, Run};
-use frostline::lane::frameworks::pytest::Pytest;
-use frostline::lane::frameworks::{Framework, Generator, Purpose, Task};
+use frostline::lane::frameworks::{Frameworks, Generator, Host, Purpose, Task};
 use frostline::lane::model::{Failure, Outcome, Phase};
 use frostline::lane::process::{Cancel, Limits};
 use frostline::lane::sandbox::{Level, Places, Wanted, choose};
@@ -22,7 +21,7 @@ pub fn python(name: &str) -> Option<PathBuf> {
 /// A tree of test files, and a pytest to run them.
 struct Lab {
     stage: Stage,
-    pytest: Pytest,
+    frameworks: Frameworks,
     level: Level,
 }
 
@@ -38,7 +37,7 @@ impl Lab {
         checkout: Option<&Path>,
     ) -> Option<Self> {
         let python = python(environment)?;
-        let mut stage = Stage::new();
+        let stage = Stage::new();
         for (path, text) in files {
             let path = stage.places.tree.join(path);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
@@ -46,13 +45,18 @@ impl Lab {
         }
         let cancel = Cancel::default();
         let places = &stage.places;
-        let host = (&*places.program, &*places.search, &*places.run);
-        let pytest = Pytest::find(&python, checkout, host, &cancel).expect("pytest is there");
-        stage.places.needed = pytest.needed().to_vec();
-        let (level, _) = choose(wanted, &stage.places, &cancel).expect("an isolation");
+        let (level, _) = choose(wanted, places, &cancel).expect("an isolation");
+        let frameworks = Frameworks::new(Host {
+            program: places.program.clone(),
+            search: places.search.clone(),
+            ask: places.run.clone(),
+            checkout: checkout.map(Path::to_owned),
+            python,
+            cancel,
+        });
         Some(Self {
             stage,
-            pytest,
+            frameworks,
             level,
         })
     }
@@ -65,7 +69,7 @@ impl Lab {
             ..Limits::default()
         };
         Bench::new(
-            &self.pytest,
+            &self.frameworks,
             (places, self.level),
             limits,
             Cancel::default(),

@@ -137,13 +137,14 @@ pub fn plan(
     let chosen = Chosen::of(case)?;
     let there = wanted.iter().map(|target| match target.scope {
         // Other bytes than the lock's void every answer: such a property is not even looked for.
-        ScopeChange::Changed if target.votes => Ok(false),
+        ScopeChange::Changed if target.votes => Ok(Ok(false)),
         _ => match ground.need(&target.nodeid) {
-            Ok(()) => Ok(true),
-            Err(error) => Err(format!("{error:#}")),
+            // Nothing can be said of any test of a framework that is not there.
+            Ok(()) => ground.framework(&target.nodeid).map(|_| Ok(true)),
+            Err(error) => Ok(Err(format!("{error:#}"))),
         },
     });
-    let there: Vec<Result<bool, String>> = there.collect();
+    let there: Vec<Result<bool, String>> = there.collect::<anyhow::Result<_>>()?;
     let found: Vec<Nodes> = side_by_side(wanted.len(), workers, |at| match &there[at] {
         Ok(false) => Ok(Vec::new()),
         Ok(true) => found(bench, &wanted[at].nodeid),
@@ -156,7 +157,7 @@ pub fn plan(
             .into_iter()
             .map(|(node, generator, seed, from, broken)| Planned {
                 trial: Trial {
-                    recorded: recorded(case, ground, &chosen, target, &node, seed),
+                    recorded: recorded(case, bench, &chosen, target, &node, seed),
                     node,
                     seed,
                     generator,
@@ -242,20 +243,21 @@ fn found(bench: &Bench<'_>, node: &NodeId) -> Nodes {
 /// The counterexample that the evidence ledger records for the seed, and what of it still holds.
 fn recorded(
     case: &Case,
-    ground: &Ground,
+    bench: &Bench<'_>,
     chosen: &Chosen,
     target: &Target,
     node: &NodeId,
     seed: Option<i64>,
 ) -> Option<Recorded> {
     let row = recorded::of_seed(&chosen.evidence, node, seed?)?;
+    let framework = row::framework(bench, node).ok();
     let test = scope::test_digest(&case.merged, node);
     let same =
         |recorded: &Option<String>, now: Option<&str>| now.is_some() && recorded.as_deref() == now;
     Some(Recorded {
         fixtures_equal: same(&row.fixture_digest, target.after.as_deref()),
         test_file_equal: same(&row.test_digest, test.as_ref().map(FileDigest::as_str)),
-        framework_equal: same(&row.framework, Some(&row::framework(ground))),
+        framework_equal: same(&row.framework, framework.as_deref()),
         coarse: row.coarse,
         example: row.example.context("a row with an example").ok()?,
     })

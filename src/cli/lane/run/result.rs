@@ -1,5 +1,6 @@
 //! A result: one property with one seed on one merged tree, `frostline.lane/1`.
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use super::super::ground::Ground;
@@ -8,7 +9,6 @@ use super::Case;
 use super::plan::{Planned, SeedFrom};
 use crate::lane::bench::Bench;
 use crate::lane::example::Order;
-use crate::lane::frameworks::Framework as _;
 use crate::lane::model::{Colour, Outcome};
 use crate::lane::router::Label;
 use crate::lane::signature::Signature;
@@ -26,7 +26,14 @@ pub fn line(
 ) -> anyhow::Result<Value> {
     let (trial, target) = (&planned.trial, &planned.target);
     let action = trial.action();
-    let versions = ground.framework.versions();
+    let framework = match bench.framework(&trial.node) {
+        Ok(framework) => {
+            let versions = bench.versions(&trial.node).map_err(|why| anyhow!(why))?;
+            json!({"name": framework.name(), "versions": versions})
+        }
+        // No framework runs such a file, and the runs say so.
+        Err(_) => Value::Null,
+    };
     let runs: Vec<Value> = trial.ran.iter().map(run).collect();
     Ok(json!({
         "schema": LANE_SCHEMA,
@@ -44,7 +51,7 @@ pub fn line(
         "why": why(trial),
         "kept_since": planned.kept_since,
         "scope": {"change": trial.scope, "before": target.before, "after": target.after},
-        "framework": {"name": ground.framework.name(), "versions": versions},
+        "framework": framework,
         "generator": trial.generator,
         "isolation": ground.level,
         "network": if ground.level.has_no_network() { "loopback" } else { "open" },
@@ -164,10 +171,10 @@ fn noise(ground: &Ground, bench: &Bench<'_>, planned: &Planned) -> anyhow::Resul
                     "seed": trial.seed,
                     "fixture_digest": planned.target.after,
                     "reason": clock.then_some("CLOCK"),
-                    "replay": ground.framework.replay_line(&trial.task()),
+                    "replay": ground.framework(&trial.node)?.replay_line(&trial.task()),
                 },
                 "reasons": ["ORDER", "CLOCK", "IO"],
-                "framework": row::framework(ground),
+                "framework": row::framework(bench, &trial.node)?,
                 "example": trial.first_failure().and_then(|failure| failure.example.as_deref()),
             })
         }

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Framework, Generator, Purpose, Report, Start, Task};
+use super::{Framework, Generator, Host, Purpose, Report, Site, Start, Task};
 use crate::lane::environment::{self, Environment};
 use crate::lane::model::Outcome;
-use crate::lane::process::{self, Cancel, Ended, How, Limits, Order};
+use crate::lane::process::{self, Ended, How, Limits, Order};
+use crate::model::NodeId;
 
 const PLUGIN: &str = include_str!("plugin.py");
 /// A report is no larger; bytes.
@@ -70,16 +71,12 @@ pub struct Pytest {
 }
 
 impl Pytest {
-    /// Asks the interpreter what it has; `folder` is an empty folder to ask in, `program` this binary.
+    /// Asks the host's interpreter what it has.
     ///
     /// # Errors
     /// When it does not answer, or has no pytest.
-    pub fn find(
-        python: &Path,
-        checkout: Option<&Path>,
-        (program, search, folder): (&Path, &str, &Path),
-        cancel: &Cancel,
-    ) -> Result<Self, NoPytest> {
+    pub fn find(host: &Host) -> Result<Self, NoPytest> {
+        let (python, checkout) = (&*host.python, host.checkout.as_deref());
         let fail = |why: String| NoPytest::NoPython {
             python: python.to_owned(),
             why,
@@ -88,13 +85,13 @@ impl Pytest {
             argv: [&*python.to_string_lossy(), "-I", "-c", ASK]
                 .map(str::to_owned)
                 .into(),
-            env: environment::bare(search),
-            cwd: folder.to_owned(),
+            env: environment::bare(&host.search),
+            cwd: host.ask.clone(),
             limits: Limits::default(),
             wrapped: false,
         };
-        let ended =
-            process::run(program, &order, cancel).map_err(|error| fail(error.to_string()))?;
+        let ended = process::run(&host.program, &order, &host.cancel)
+            .map_err(|error| fail(error.to_string()))?;
         let said = ended
             .output
             .lines()
@@ -202,15 +199,20 @@ impl Framework for Pytest {
         "pytest"
     }
 
-    fn versions(&self) -> &BTreeMap<String, String> {
-        &self.versions
+    fn versions(&self, _: &NodeId, _: Site<'_>) -> BTreeMap<String, String> {
+        self.versions.clone()
+    }
+
+    fn runners(&self) -> &'static [&'static str] {
+        &["pytest"]
     }
 
     fn needed(&self) -> &[PathBuf] {
         &self.needed
     }
 
-    fn start(&self, task: &Task<'_>, tree: &Path, folder: &Path) -> Start {
+    fn start(&self, task: &Task<'_>, site: Site<'_>, folder: &Path) -> Result<Start, String> {
+        let tree = site.tree;
         let tree_text = tree.to_string_lossy();
         let mut argv: Vec<String> = [
             &*self.python.to_string_lossy(),
@@ -240,11 +242,12 @@ impl Framework for Pytest {
                 argv.push(format!("{tree_text}/{}", task.node));
             }
         }
-        Start {
+        Ok(Start {
             argv,
             env: self.env(task, tree, folder),
+            cwd: tree.to_owned(),
             bears_memory_limit: true,
-        }
+        })
     }
 
     fn prepare(&self, folder: &Path) -> std::io::Result<()> {
@@ -253,7 +256,7 @@ impl Framework for Pytest {
         std::fs::write(plugin.join(format!("{}.py", self.plugin)), PLUGIN)
     }
 
-    fn read(&self, task: &Task<'_>, ended: &Ended, folder: &Path) -> Report {
+    fn read(&self, task: &Task<'_>, ended: &Ended, _: Site<'_>, folder: &Path) -> Report {
         let mut text = String::new();
         let path = folder.join("report.jsonl");
         // Whatever the test put in its place: only a plain file is read, and only so much of it.
