@@ -13,15 +13,20 @@
 #[expect(dead_code, reason = "most of it is for the benches of commands")]
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::{Buf, Bytes};
 use serde_json::Value;
 use support::{FROSTLINE, is_asked_for_tests};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 const SECRET: &str = "a secret of the bench";
 const CONNECTIONS: usize = 16;
@@ -177,66 +182,79 @@ fn address_in<R: std::io::Read + Send + 'static>(mut told: BufReader<R>) -> Sock
 }
 
 /// Requests a second, and the 99th percentile of what one took in milliseconds.
+///
+/// One thread asks on all connections and copies no body: what the load takes of the machine, the server
+/// that is measured does not have.
 fn load(address: SocketAddr, path: &str, expected: u16, bodies: &[String]) -> (f64, f64) {
-    static DELIVERY: AtomicU64 = AtomicU64::new(0);
-    let heads: Vec<String> = bodies
+    let requests: Arc<[(String, Bytes)]> = bodies
         .iter()
         .map(|body| {
             let signature = frostline::webhook::sign(SECRET, body.as_bytes());
-            format!(
+            let head = format!(
                 "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
                  x-github-event: pull_request\r\nx-hub-signature-256: {signature}\r\n\
                  content-length: {}\r\nx-github-delivery: ",
                 body.len()
-            )
+            );
+            (head, Bytes::from(body.clone()))
         })
         .collect();
     let start = Instant::now();
-    let client = || {
-        let mut stream = TcpStream::connect(address).expect("a connection");
-        stream.set_nodelay(true).expect("a socket");
-        let mut times = Vec::new();
-        while start.elapsed() < ROUND {
-            let id = DELIVERY.fetch_add(1, Ordering::Relaxed);
-            let at = usize::try_from(id % PULLS).unwrap_or(0);
-            let request = format!("{}bench-{id}\r\n\r\n{}", heads[at], bodies[at]);
-            let asked = Instant::now();
-            stream
-                .write_all(request.as_bytes())
-                .expect("a request is sent");
-            assert_eq!(status(&mut stream), expected);
-            times.push(asked.elapsed());
-        }
-        times
-    };
-    let mut times: Vec<Duration> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(client)).collect();
-        clients
-            .into_iter()
-            .flat_map(|client| client.join().expect("a client"))
-            .collect()
-    });
+    let clients = (0..CONNECTIONS).map(|_| client(address, expected, Arc::clone(&requests), start));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .expect("a runtime");
+    let times = runtime.block_on(async { clients.collect::<JoinSet<_>>().join_all().await });
     let took = start.elapsed().as_secs_f64();
+    let mut times = times.concat();
     times.sort_unstable();
     let tail = times[times.len() * 99 / 100];
     (times.len() as f64 / took, tail.as_secs_f64() * 1000.0)
 }
 
+/// Asks one thing after another on one connection until the round is over; what each took.
+async fn client(
+    address: SocketAddr,
+    expected: u16,
+    requests: Arc<[(String, Bytes)]>,
+    start: Instant,
+) -> Vec<Duration> {
+    static DELIVERY: AtomicUsize = AtomicUsize::new(0);
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    stream.set_nodelay(true).expect("a socket");
+    let mut times = Vec::new();
+    while start.elapsed() < ROUND {
+        let id = DELIVERY.fetch_add(1, Ordering::Relaxed);
+        let (head, body) = &requests[id % requests.len()];
+        let head = format!("{head}bench-{id}\r\n\r\n");
+        let asked = Instant::now();
+        let mut request = Buf::chain(head.as_bytes(), body.clone());
+        stream
+            .write_all_buf(&mut request)
+            .await
+            .expect("a request is sent");
+        assert_eq!(status(&mut stream).await, expected);
+        times.push(asked.elapsed());
+    }
+    times
+}
+
 /// Reads one answer to its end; gives its status.
-fn status(stream: &mut TcpStream) -> u16 {
-    let mut answer = Vec::new();
-    let mut part = [0; 4096];
+async fn status(stream: &mut TcpStream) -> u16 {
+    let mut answer = Vec::with_capacity(1024);
     loop {
-        let length = stream.read(&mut part).expect("an answer");
+        let length = stream.read_buf(&mut answer).await.expect("an answer");
         assert!(length > 0, "the connection ended");
-        answer.extend_from_slice(&part[..length]);
-        let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+        let text = std::str::from_utf8(&answer).expect("text");
         let Some((head, body)) = text.split_once("\r\n\r\n") else {
             continue;
         };
-        let announced = head
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let announced = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            let is_length = name.eq_ignore_ascii_case("content-length");
+            is_length.then(|| value.parse().ok())?
+        });
         let is_whole = match announced {
             Some(length) => body.len() >= length,
             None => body.ends_with("0\r\n\r\n"),

@@ -50,6 +50,11 @@ impl Delivery {
         Some((first.repo()?, first.number()?))
     }
 
+    /// Whether it holds what [`Store::put_rest_in`] stores.
+    fn has_rest(&self) -> bool {
+        self.foreign.is_some() || self.rerun.is_some() || self.ask.is_some()
+    }
+
     fn jobs(&self, received: Received) -> impl Iterator<Item = JobPayload> {
         self.tasks.iter().map(move |task| JobPayload {
             task: match (received, task) {
@@ -80,6 +85,19 @@ macro_rules! insert_pushes {
          SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?2
          FROM json_each(?1, '$.pushes') AS row WHERE TRUE ORDER BY row.key
          ON CONFLICT DO NOTHING;"
+    };
+}
+
+/// All of [`Rows`], of deliveries that are all new.
+macro_rules! insert_new {
+    () => {
+        concat!(
+            insert_deliveries!(),
+            "; ",
+            insert_jobs!(),
+            " ",
+            insert_pushes!()
+        )
     };
 }
 
@@ -130,34 +148,51 @@ impl Store {
 
     /// The usual case, in one call: every id is new. False, and nothing is stored, when one is not.
     async fn receive_new(&self, deliveries: &[&Delivery], now: i64) -> Result<bool, StoreError> {
-        const ALL: &str = concat!(
-            insert_deliveries!(),
-            "; ",
-            insert_jobs!(),
-            " ",
-            insert_pushes!()
-        );
         let rows = rows(deliveries, Received::New)?;
-        let mut tx = self.begin().await?;
-        match self
-            .insert(&mut tx, ALL, &rows, (Coalesce::Replace, now))
-            .await
-        {
-            Ok(()) => {}
+        let stored = match deliveries.iter().any(|delivery| delivery.has_rest()) {
+            true => self.put_new_with_rest(deliveries, &rows, now).await,
+            false => self.put_new(&rows, now).await,
+        };
+        match stored {
             Err(StoreError::Database(sqlx::Error::Database(error)))
                 if error.is_unique_violation() =>
             {
-                tx.rollback().await?;
-                return Ok(false);
+                Ok(false)
             }
-            Err(error) => return Err(error),
+            stored => stored.map(|()| true),
         }
+    }
+
+    /// The whole transaction is one call, since each call waits for the thread of the connection. Has to be
+    /// awaited to its end: broken off, it could leave the transaction open.
+    async fn put_new(&self, rows: &Rows<'_>, now: i64) -> Result<(), StoreError> {
+        const ALL: &str = concat!("BEGIN IMMEDIATE; ", insert_new!(), " COMMIT;");
+        let mut writer = self.inner.writer.acquire().await?;
+        let stored = self
+            .insert(&mut writer, ALL, rows, (Coalesce::Replace, now))
+            .await;
+        if stored.is_err() && sqlx::query("ROLLBACK").execute(&mut *writer).await.is_err() {
+            // It may not have begun, or may be open still: only a new connection is sure to hold nothing.
+            writer.close_on_drop();
+        }
+        stored
+    }
+
+    async fn put_new_with_rest(
+        &self,
+        deliveries: &[&Delivery],
+        rows: &Rows<'_>,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        self.insert(&mut tx, insert_new!(), rows, (Coalesce::Replace, now))
+            .await?;
         for delivery in deliveries {
             self.put_rest_in(&mut tx, (delivery, Received::New), now)
                 .await?;
         }
         tx.commit().await?;
-        Ok(true)
+        Ok(())
     }
 
     async fn receive_some_again(

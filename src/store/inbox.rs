@@ -64,9 +64,15 @@ impl Store {
             };
             match (answer, turn) {
                 (Some(answer), _) => return answer,
-                // It waits still: it is in the next batch, or in one soon after.
-                (None, Some(_turn)) => self.receive_waiting(inbox.take()).await,
-                // Whoever had taken it was broken off, perhaps before the commit.
+                // It waits still: it is in the next batch, or in one soon after. A task of its own: a client
+                // that goes breaks off this request, and must not break off what others wait for.
+                (None, Some(_turn)) => {
+                    let (store, batch) = (self.clone(), inbox.take());
+                    tokio::spawn(async move { store.receive_waiting(batch).await })
+                        .await
+                        .map_err(|_| sqlx::Error::WorkerCrashed)?;
+                }
+                // Whoever had taken it crashed, perhaps before the commit.
                 (None, None) => answered = inbox.add(delivery),
             }
         }

@@ -215,6 +215,8 @@ async fn open_pools(
             .max_connections(size)
             .min_connections(1)
             .acquire_timeout(BUSY)
+            // A file does not hang up.
+            .test_before_acquire(false)
             .idle_timeout(None)
             .max_lifetime(None)
     };

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sqlx::{Row as _, Sqlite, Transaction};
+use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction};
 
 use crate::model::{DeliveryId, InstallationId, PullKey};
 
@@ -152,7 +152,7 @@ impl Store {
     /// Executes one or more of the inserts that take [`Rows`].
     pub(super) async fn insert(
         &self,
-        tx: &mut Transaction<'static, Sqlite>,
+        writer: &mut SqliteConnection,
         statements: &'static str,
         rows: &Rows<'_>,
         (coalesce, due): (Coalesce, i64),
@@ -163,7 +163,7 @@ impl Store {
             .bind(self.inner.queue.max_attempts)
             .bind(due)
             .bind(coalesce == Coalesce::Replace)
-            .execute(&mut **tx)
+            .execute(writer)
             .await?;
         Ok(())
     }
