@@ -41,6 +41,7 @@ mod pure_rooms;
 mod queue;
 mod render;
 mod resources;
+mod rights;
 mod running;
 mod serve;
 mod server;
