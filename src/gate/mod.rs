@@ -157,7 +157,7 @@ fn freeze_rows(rows: &Rows<'_>, coverage: &[Coverage]) -> Vec<FreezeRow> {
             owner: row.owner.map(str::to_owned),
             opened_at: row.opened_at.map(str::to_owned),
             expires_at: row.expires_at.map(str::to_owned),
-            touches_patch: blocking.contains(&position),
+            touches_patch: blocking.contains(&position) || rows.changes_scope(&row.nodeid),
         })
         .collect();
     found.sort_by(|a, b| (&a.nodeid, &a.source, a.line).cmp(&(&b.nodeid, &b.source, b.line)));

@@ -70,7 +70,7 @@ pub fn instant(text: &str) -> Option<DateTime<Utc>> {
     Some(day.and_hms_opt(0, 0, 0)?.and_utc())
 }
 
-/// When the first of the freezes that take a vote from the properties of a patch becomes void by date.
+/// When the first of the freezes about a patch that take a vote becomes void by date.
 pub fn next_expiry(decision: &Decision) -> Option<DateTime<Utc>> {
     let rows = decision.freezes.iter().flatten();
     rows.filter(|row| row.touches_patch && row.state.takes_vote())

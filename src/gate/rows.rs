@@ -142,6 +142,12 @@ impl<'a> Rows<'a> {
         self.scopes.get(self.globs(nodeid))
     }
 
+    /// Whether the patch changes what the node's scope holds.
+    pub fn changes_scope(&self, nodeid: &NodeId) -> bool {
+        let found = self.digests(nodeid);
+        found.is_some_and(|found| found.before != found.after)
+    }
+
     fn globs(&self, nodeid: &NodeId) -> &[String] {
         scopes::globs_of(nodeid, &self.catalog, &self.default)
     }
@@ -151,8 +157,7 @@ impl<'a> Rows<'a> {
         let mut nodes: BTreeSet<NodeId> = nodes.collect();
         nodes.extend(self.list.iter().map(|row| row.nodeid.clone()));
         for row in self.catalog.values() {
-            let changes = self.digests(&row.nodeid);
-            if changes.is_some_and(|found| found.before != found.after) {
+            if self.changes_scope(&row.nodeid) {
                 nodes.insert(row.nodeid.clone());
             }
         }

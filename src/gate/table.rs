@@ -155,9 +155,7 @@ impl Rows<'_> {
                     0 => String::new(),
                     worthless => format!(", {worthless} that take no vote"),
                 };
-                format!(
-                    "{total} frozen{more}, {touching} of them of properties that this patch needs"
-                )
+                format!("{total} frozen{more}, {touching} of them about this patch")
             }
         }
     }

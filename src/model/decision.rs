@@ -393,7 +393,7 @@ pub struct FreezeRow {
     /// When it becomes void by date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// It blocks a property that the map lists for a path of this write-set.
+    /// It blocks a property that the map lists for a path of this write-set, or the patch changes its scope.
     pub touches_patch: bool,
 }
 

@@ -506,6 +506,40 @@ fn comment_of(app: &TestApp, number: u64) -> String {
 }
 
 #[tokio::test]
+async fn a_fixture_that_is_changed_back_is_told_of_where_its_change_was() {
+    let (app, number) = frozen_desk("@wendy").await;
+    assert!(comment_of(&app, number).contains(NODE));
+    assert!(run(&app, number).summary.unwrap().contains("| void:"));
+    // Changed back by the same patch: what the comment named is resolved.
+    let (old, bytes) = (FIXTURE, two_fixtures()[0].1.clone());
+    app.push(REPO, number, "fix", [(old, bytes.clone())]).await;
+    app.drain().await;
+    let comments = app.forge.comments(REPO, number);
+    let ours = comments
+        .iter()
+        .find(|one| one.body.contains("frostline:comment:"));
+    let ours = ours.expect("the comment");
+    assert!(!ours.body.contains("/frostline reopen"), "{}", ours.body);
+    assert!(!run(&app, number).summary.unwrap().contains("| void:"));
+
+    // Changed on the base branch, and brought back by a patch: valid again, and told.
+    let lock = app.forge.file(REPO, "main", LOCK).unwrap().unwrap();
+    let lock = String::from_utf8(lock).unwrap();
+    let changed = lock.replace(&sha256(&bytes), &sha256(NEW));
+    let drift = [(FIXTURE, NEW), (LOCK, changed.as_bytes())];
+    app.forge.push(REPO, "main", drift, "max").unwrap();
+    let back = [(FIXTURE, bytes.as_slice()), (LOCK, lock.as_bytes())];
+    app.forge.push(REPO, "back", back, AGENT).unwrap();
+    let back = app
+        .open_pull(REPO, NewPull::new("back", AGENT, "Bring it back"))
+        .await;
+    app.drain().await;
+    let summary = run(&app, back).summary.unwrap();
+    assert!(summary.contains("valid again"), "{summary}");
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_team_owns_a_row_as_far_as_its_members_may_be_read() {
     let (app, number) = frozen_desk("@acme/parse").await;
     app.forge.set_team("acme/parse", &[WRITER]);

@@ -408,6 +408,8 @@ fn a_fixture_that_is_changed_back_makes_its_freeze_valid_again_and_that_is_told(
         )]
     );
     assert_eq!(decision.of_rule(Rule::VoidFreeze), []);
+    let row = &decision.freezes.as_ref().expect("rows")[0];
+    assert!(row.touches_patch, "so that the check tells of it");
 }
 
 /// Why rows are written in the manifest form: the seed form takes these two trees for one, so that a freeze
