@@ -5,6 +5,7 @@
 //! shell ever sees it.
 
 mod runners;
+mod selectors;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -91,8 +92,7 @@ fn check(
             "{name:?} is no allowed runner; {DEFAULT_RUNNER} is, and those under `lane: {{runners: […]}}` of the configuration"
         ));
     }
-    let runner = runners::by_name(name);
-    let rest = runner.after_head(rest)?;
+    let (runner, rest) = runners::of(name, rest)?;
     let mut seen = Seen::default();
     for (name, value) in variables {
         if name.ends_with("_SEED") {

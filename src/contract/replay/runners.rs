@@ -1,5 +1,6 @@
 //! What each runner may be told.
 
+use super::selectors::{selects_go, selects_own_title, selects_rust, selects_titles};
 use crate::model::NodeId;
 
 /// What a word of a runner means.
@@ -17,6 +18,10 @@ pub(super) enum Meaning {
     Plugin,
     /// Its value is a number.
     Count,
+    /// Its value is a list of names.
+    Names,
+    /// Its value is one of these words.
+    OneOf(&'static [&'static str]),
 }
 
 /// Plugins that may be switched on: they choose order or seed, and no code of the repository's.
@@ -32,6 +37,8 @@ impl Meaning {
         match self {
             Self::Switch | Self::Seed | Self::Selector => false,
             Self::Name => is_name(value),
+            Self::Names => value.split(',').all(is_name),
+            Self::OneOf(words) => words.contains(&value),
             Self::Plugin => match value.strip_prefix("no:") {
                 Some(name) => is_name(name),
                 None => PLUGINS.contains(&value),
@@ -52,7 +59,8 @@ pub(super) struct Known {
 pub(super) struct Runner {
     /// Words that have to follow its name, in one of these ways; none where it needs none.
     heads: &'static [&'static [&'static str]],
-    options: &'static [Known],
+    /// By what they mean.
+    options: &'static [(Meaning, &'static [&'static str])],
     /// Whether a word is the runner's own selector for a test.
     pub selects: fn(&NodeId, &str) -> bool,
     /// It is given the test's file, or its folder, beside the selector.
@@ -67,28 +75,32 @@ enum File {
     Folder,
 }
 
-const fn option(name: &'static str, meaning: Meaning) -> Known {
-    Known { name, meaning }
-}
+// No word of these lists names a file, a module, a configuration or a command: a reporter or a pool by any
+// other name would be a module that is loaded. No word makes a red run green: no retries.
 
 static PYTEST: Runner = Runner {
     heads: &[&[]],
     options: &[
-        option("--hypothesis-seed", Meaning::Seed),
-        option("--randomly-seed", Meaning::Seed),
-        option("--hypothesis-profile", Meaning::Name),
-        option("--hypothesis-verbosity", Meaning::Name),
-        option("--hypothesis-show-statistics", Meaning::Switch),
-        option("--tb", Meaning::Name),
-        option("--no-header", Meaning::Switch),
-        option("-p", Meaning::Plugin),
-        option("-n", Meaning::Count),
-        option("-q", Meaning::Switch),
-        option("-v", Meaning::Switch),
-        option("-vv", Meaning::Switch),
-        option("-x", Meaning::Switch),
-        option("-s", Meaning::Switch),
-        option("-l", Meaning::Switch),
+        (Meaning::Seed, &["--hypothesis-seed", "--randomly-seed"]),
+        (
+            Meaning::Name,
+            &["--hypothesis-profile", "--hypothesis-verbosity", "--tb"],
+        ),
+        (Meaning::Plugin, &["-p"]),
+        (Meaning::Count, &["-n"]),
+        (
+            Meaning::Switch,
+            &[
+                "--hypothesis-show-statistics",
+                "--no-header",
+                "-q",
+                "-v",
+                "-vv",
+                "-x",
+                "-s",
+                "-l",
+            ],
+        ),
     ],
     selects: |_, _| false,
     file: File::None,
@@ -97,18 +109,51 @@ static PYTEST: Runner = Runner {
 static CARGO: Runner = Runner {
     heads: &[&["test"], &["nextest", "run"]],
     options: &[
-        option("-p", Meaning::Name),
-        option("--package", Meaning::Name),
-        option("--test", Meaning::Name),
-        option("--features", Meaning::Name),
-        option("--lib", Meaning::Switch),
-        option("--release", Meaning::Switch),
-        option("--locked", Meaning::Switch),
-        option("--offline", Meaning::Switch),
-        option("-E", Meaning::Selector),
-        option("--", Meaning::Switch),
-        option("--exact", Meaning::Switch),
-        option("--nocapture", Meaning::Switch),
+        (Meaning::Selector, &["-E", "--filterset"]),
+        (
+            Meaning::Name,
+            &[
+                "-p",
+                "--package",
+                "--test",
+                "--bin",
+                "--example",
+                "--profile",
+                "--cargo-profile",
+            ],
+        ),
+        (Meaning::Names, &["-F", "--features"]),
+        (Meaning::Count, &["-j", "--jobs", "--test-threads"]),
+        (
+            Meaning::OneOf(&["all", "only", "default"]),
+            &["--run-ignored"],
+        ),
+        (
+            Meaning::Switch,
+            &[
+                "--lib",
+                "--tests",
+                "--workspace",
+                "--all-features",
+                "--no-default-features",
+                "--release",
+                "--locked",
+                "--offline",
+                "--frozen",
+                "--no-fail-fast",
+                "-q",
+                "--quiet",
+                "-v",
+                "--verbose",
+                "--",
+                "--exact",
+                "--nocapture",
+                "--no-capture",
+                "--show-output",
+                "--ignored",
+                "--include-ignored",
+            ],
+        ),
     ],
     selects: selects_rust,
     file: File::None,
@@ -117,13 +162,33 @@ static CARGO: Runner = Runner {
 static GO: Runner = Runner {
     heads: &[&["test"]],
     options: &[
-        option("-run", Meaning::Selector),
-        option("-count", Meaning::Count),
-        option("-rapid.seed", Meaning::Seed),
-        option("-rapid.nofailfile", Meaning::Switch),
-        option("-shuffle", Meaning::Seed),
-        option("-v", Meaning::Switch),
-        option("-race", Meaning::Switch),
+        (Meaning::Selector, &["-run"]),
+        (Meaning::Seed, &["-rapid.seed", "-shuffle"]),
+        (
+            Meaning::Count,
+            &[
+                "-count",
+                "-parallel",
+                "-cpu",
+                "-rapid.checks",
+                "-rapid.steps",
+            ],
+        ),
+        (Meaning::Name, &["-timeout"]),
+        (Meaning::Names, &["-tags"]),
+        (Meaning::OneOf(&["readonly", "vendor"]), &["-mod"]),
+        (Meaning::OneOf(&["off"]), &["-vet"]),
+        (
+            Meaning::Switch,
+            &[
+                "-rapid.nofailfile",
+                "-v",
+                "-race",
+                "-short",
+                "-failfast",
+                "-json",
+            ],
+        ),
     ],
     selects: selects_go,
     file: File::Folder,
@@ -131,7 +196,24 @@ static GO: Runner = Runner {
 
 static VITEST: Runner = Runner {
     heads: &[&["run"]],
-    options: &[option("-t", Meaning::Selector)],
+    options: &[
+        (Meaning::Selector, &["-t", "--testNamePattern"]),
+        (Meaning::Seed, &["--sequence.seed"]),
+        (Meaning::Name, &["--project"]),
+        (Meaning::Count, &["--bail", "--testTimeout", "--maxWorkers"]),
+        (
+            Meaning::OneOf(&["forks", "threads", "vmForks", "vmThreads"]),
+            &["--pool"],
+        ),
+        (
+            Meaning::OneOf(&["default", "verbose", "dot", "json", "junit", "tap"]),
+            &["--reporter"],
+        ),
+        (
+            Meaning::Switch,
+            &["--no-file-parallelism", "--no-color", "--silent"],
+        ),
+    ],
     selects: selects_titles,
     file: File::Itself,
 };
@@ -139,36 +221,87 @@ static VITEST: Runner = Runner {
 static JEST: Runner = Runner {
     heads: &[&[]],
     options: &[
-        option("-t", Meaning::Selector),
-        option("-i", Meaning::Switch),
-        option("--seed", Meaning::Seed),
+        (Meaning::Selector, &["-t", "--testNamePattern"]),
+        (Meaning::Seed, &["--seed"]),
+        (Meaning::Name, &["--selectProjects"]),
+        (Meaning::Count, &["-w", "--maxWorkers", "--testTimeout"]),
+        (
+            Meaning::Switch,
+            &[
+                "-i",
+                "--runInBand",
+                "--runTestsByPath",
+                "--randomize",
+                "--showSeed",
+                "--no-cache",
+                "--ci",
+                "--verbose",
+                "--silent",
+                "--bail",
+                "--no-colors",
+            ],
+        ),
     ],
     selects: selects_titles,
+    file: File::Itself,
+};
+
+/// Its own runner, which gets no module to load first.
+static NODE: Runner = Runner {
+    heads: &[&["--test"]],
+    options: &[
+        (Meaning::Selector, &["--test-name-pattern"]),
+        (Meaning::Count, &["--test-concurrency", "--test-timeout"]),
+        (
+            Meaning::OneOf(&["spec", "tap", "dot", "junit"]),
+            &["--test-reporter"],
+        ),
+        (Meaning::OneOf(&["process", "none"]), &["--test-isolation"]),
+    ],
+    selects: selects_own_title,
     file: File::Itself,
 };
 
 /// A runner that the configuration allows and that nothing is known of.
 static OTHER: Runner = Runner {
     heads: &[&[]],
-    options: &[option("--seed", Meaning::Seed), option("-s", Meaning::Seed)],
+    options: &[(Meaning::Seed, &["--seed", "-s"])],
     selects: |_, _| false,
     file: File::None,
 };
 
-pub(super) fn by_name(name: &str) -> &'static Runner {
+fn by_name(name: &str) -> &'static Runner {
     match name {
         "pytest" => &PYTEST,
         "cargo" => &CARGO,
         "go" => &GO,
         "vitest" => &VITEST,
         "jest" => &JEST,
+        "node" => &NODE,
         _ => &OTHER,
     }
 }
 
+/// The runner of a line that starts with `name`, and the words behind its subcommand. `npx` starts one of the
+/// two that projects install beside themselves.
+pub(super) fn of<'w>(
+    name: &str,
+    rest: &'w [String],
+) -> Result<(&'static Runner, &'w [String]), String> {
+    let (name, rest) = match (name, rest.split_first()) {
+        ("npx", Some((tool, rest))) if matches!(tool.as_str(), "vitest" | "jest") => {
+            (tool.as_str(), rest)
+        }
+        ("npx", _) => return Err("npx has to be followed by `vitest` or `jest`".to_owned()),
+        _ => (name, rest),
+    };
+    let runner = by_name(name);
+    Ok((runner, runner.after_head(rest)?))
+}
+
 impl Runner {
     /// The words behind the runner's subcommand.
-    pub fn after_head<'w>(&self, words: &'w [String]) -> Result<&'w [String], String> {
+    fn after_head<'w>(&self, words: &'w [String]) -> Result<&'w [String], String> {
         let behind = |head: &&[&str]| {
             let found = words.get(..head.len())?;
             (found.iter().map(String::as_str).eq(head.iter().copied()))
@@ -185,12 +318,17 @@ impl Runner {
 
     /// The word as an option, with the value that is joined to it by `=` (or, to one letter, by nothing).
     pub fn option<'w>(&self, word: &'w str) -> Option<(Known, Option<&'w str>)> {
-        let exact = self.options.iter().find(|option| option.name == word);
-        if let Some(option) = exact {
-            return Some((*option, None));
+        let known = || {
+            let groups = self.options.iter();
+            groups.flat_map(|(meaning, names)| {
+                let meaning = *meaning;
+                names.iter().map(move |name| Known { name, meaning })
+            })
+        };
+        if let Some(option) = known().find(|option| option.name == word) {
+            return Some((option, None));
         }
-        self.options
-            .iter()
+        known()
             .filter(|option| option.meaning != Meaning::Switch)
             .find_map(|option| {
                 let rest = word.strip_prefix(option.name)?;
@@ -200,7 +338,7 @@ impl Runner {
                 } else {
                     rest.strip_prefix('=')
                 };
-                Some((*option, Some(value?)))
+                Some((option, Some(value?)))
             })
     }
 
@@ -215,72 +353,4 @@ impl Runner {
             },
         }
     }
-}
-
-/// What follows the path of a node id, without its parameter.
-fn names(id: &NodeId) -> &str {
-    let names = id.function().get(id.path().len()..).unwrap_or_default();
-    names.trim_start_matches("::")
-}
-
-/// The path of a test's function: module names may stand before those of the id, which start in its file.
-fn selects_rust(id: &NodeId, word: &str) -> bool {
-    let names = names(id);
-    let is_function = |text: &str| {
-        let before = text.strip_suffix(names);
-        let is_path = |text: &str| {
-            text.bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_:".contains(&b))
-        };
-        !names.is_empty()
-            && before.is_some_and(|before| {
-                before.is_empty() || (before.ends_with("::") && is_path(before))
-            })
-    };
-    let inside = || {
-        let (before, test) = word.strip_suffix(')')?.split_once("test(=")?;
-        let binary = before.strip_suffix(" & ").map(|binary| {
-            let name = binary
-                .strip_prefix("binary_id(")
-                .and_then(|name| name.strip_suffix(')'));
-            name.is_some_and(|name| !name.contains(['(', ')', '&', '|', ' ']))
-        });
-        Some(is_function(test) && (before.is_empty() || binary == Some(true)))
-    };
-    is_function(word) || inside() == Some(true)
-}
-
-/// `^TestX$/^sub$`.
-fn selects_go(id: &NodeId, word: &str) -> bool {
-    let names = names(id);
-    let pattern: Vec<String> = names
-        .split("::")
-        .map(|name| format!("^{}$", literal(name)))
-        .collect();
-    !names.is_empty() && word == pattern.join("/")
-}
-
-/// `^outer inner sum$`, or with ` > ` between the titles.
-fn selects_titles(id: &NodeId, word: &str) -> bool {
-    let names = names(id).replace(r"\:\:", "\u{0}");
-    let titles: Vec<String> = names
-        .split("::")
-        .map(|title| literal(&title.replace('\u{0}', "::")))
-        .collect();
-    !names.is_empty()
-        && [" ", " > "]
-            .iter()
-            .any(|between| word == format!("^{}$", titles.join(between)))
-}
-
-/// A text as a regular expression that means it.
-fn literal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_punctuation() && !matches!(c, '_' | '-' | ' ') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

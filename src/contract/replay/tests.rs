@@ -5,7 +5,7 @@ use super::*;
 const INVOICE: &str = "tests/test_invoice_total.py::test_total_non_negative";
 
 fn parse_for(line: &str, nodeid: &str, seed: Option<Seed>) -> Result<Replay, String> {
-    let runners: Vec<String> = ["cargo", "go", "vitest", "jest", "ctest"]
+    let runners: Vec<String> = ["cargo", "go", "vitest", "jest", "node", "npx", "ctest"]
         .map(str::to_owned)
         .to_vec();
     let nodeid: NodeId = nodeid.parse().expect("a node id");
@@ -180,6 +180,35 @@ fn other_runners_have_selectors_of_their_own() {
             r"FC_SEED=9 jest -i web/sum.test.ts -t '^outer adds \:\: up$'",
             web,
         ),
+        (
+            "PROPTEST_RNG_SEED=9 cargo test --locked --all-features -F a,b --test lex -j2 -- --exact tests::roundtrip \
+             --nocapture --test-threads=1",
+            rust,
+        ),
+        (
+            "PROPTEST_RNG_SEED=9 cargo nextest run --profile ci --run-ignored all --no-capture -E 'test(=tests::roundtrip)'",
+            rust,
+        ),
+        (
+            r"go test -run='^TestX$/^a\.b$' -count=1 -race -short -timeout=30s -tags=a,b -mod=vendor -vet=off ./pkg -rapid.seed=9",
+            go,
+        ),
+        (
+            r"FC_SEED=9 npx vitest run web/sum.test.ts --pool=forks --reporter verbose --maxWorkers=1 -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 npx jest --runInBand --ci --runTestsByPath web/sum.test.ts --testNamePattern='^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node --test --test-name-pattern='^adds \:\: up$' --test-reporter=tap web/sum.test.ts",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node --test --test-name-pattern '^outer adds \:\: up$' web/sum.test.ts",
+            web,
+        ),
         ("ctest tests/a.cpp::parses --seed=9", "tests/a.cpp::parses"),
         ("ctest tests/a.cpp::parses 9", "tests/a.cpp::parses"),
     ] {
@@ -208,6 +237,63 @@ fn other_runners_have_selectors_of_their_own() {
             go,
         ),
         ("FC_SEED=9 vitest run web/sum.test.ts -t outer", web),
+        (
+            r"FC_SEED=9 npx evil vitest run web/sum.test.ts -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 npx -y vitest run web/sum.test.ts -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 vitest run web/sum.test.ts --reporter=evil -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 vitest run web/sum.test.ts --pool ./evil.js -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 vitest run web/sum.test.ts --retry=3 -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 jest web/sum.test.ts --setupFilesAfterEnv evil.js -t '^outer adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node --import ./evil.mjs --test --test-name-pattern='^adds \:\: up$' web/sum.test.ts",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node --test --import ./evil.mjs --test-name-pattern='^adds \:\: up$' web/sum.test.ts",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node web/sum.test.ts --test-name-pattern='^adds \:\: up$'",
+            web,
+        ),
+        (
+            r"FC_SEED=9 node --test --test-name-pattern='^adds' web/sum.test.ts",
+            web,
+        ),
+        (
+            "PROPTEST_RNG_SEED=9 cargo nextest run --retries 3 -E 'test(=tests::roundtrip)'",
+            rust,
+        ),
+        (
+            "PROPTEST_RNG_SEED=9 cargo test --manifest-path /tmp/evil/Cargo.toml tests::roundtrip",
+            rust,
+        ),
+        (
+            "PROPTEST_RNG_SEED=9 cargo test tests::roundtrip --features a,,b",
+            rust,
+        ),
+        (
+            r"go test -run '^TestX$/^a\.b$' -tags a,-exec=evil -rapid.seed=9",
+            go,
+        ),
+        (r"go test -run '^TestX$/^a\.b$' -rapid.seed=9 ./other", go),
         ("FC_SEED=9 vitest run web/sum.test.ts --config evil.js", web),
         (
             "unknown tests/a.cpp::parses --seed=9",
