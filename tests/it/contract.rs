@@ -5,6 +5,7 @@ mod locks;
 mod refusals;
 mod robust;
 mod schema;
+mod writers;
 
 use std::collections::BTreeMap;
 
