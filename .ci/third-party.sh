@@ -65,3 +65,23 @@ venv() {
 
 venv pytest pytest==9.2.0 hypothesis==6.170.17 pytest-randomly==5.1.0
 venv pytest-old pytest==9.2.0 hypothesis==6.100.0
+
+# modules NAME PACKAGE@VERSION…: these npm packages and what they need, in target/third-party/NAME.
+modules() {
+  local name=$1 mark work
+  shift
+  mark=$into/$name/.complete-$(echo "$*" | sha256sum | cut -c1-16)
+  if [ -e "$mark" ]; then
+    return
+  fi
+  work=$(mktemp -d "$into/.fetch.XXXXXX")
+  trap 'rm -rf "$work"' RETURN
+  echo '{"private": true}' >"$work/package.json"
+  npm install --prefix "$work" --silent --no-audit --no-fund --ignore-scripts "$@"
+  touch "$work/$(basename "$mark")"
+  rm -rf "${into:?}/$name"
+  mv "$work" "$into/$name"
+  echo "installed $*"
+}
+
+modules javascript vitest@4.1.12 jest@30.5.2 fast-check@4.11.0

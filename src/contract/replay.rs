@@ -13,6 +13,8 @@ mod words;
 use super::seed::Seed;
 use crate::model::NodeId;
 use runners::{Meaning, Runner};
+
+pub use selectors::{title_pattern, titles};
 use words::Word;
 
 /// Environment variables that a line may set, each before the runner.

@@ -1,7 +1,7 @@
 //! The lane (protocol 6): runs properties with pinned seeds, each run in a fresh process, and tells noise
 //! from a real failure.
 //!
-//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `results`, `router`) is PURE.
+//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `junit`, `results`, `router`) is PURE.
 //!
 //! Invariants:
 //! - A run is green only where the framework's own report and the exit status agree on exactly this
@@ -16,6 +16,7 @@ pub mod environment;
 pub mod example;
 #[cfg(target_os = "linux")]
 pub mod frameworks;
+pub mod junit;
 pub mod model;
 #[cfg(target_os = "linux")]
 pub mod process;

@@ -115,7 +115,7 @@ const GOOD: &[Good] = &[
                "evidence": "e.jsonl", "frozen_tests": "f.txt", "seeds": "s.json"},
   "rules": {"golden-changed": "notice", "unmapped-path": "human_review", "ghost-property": "refuse"},
   "review": {"author_may_accept": false},
-  "lane": {"engine": "local", "runs": 7, "max_runs": 30, "timeout": 600, "workers": 2, "network": false, "runners": ["pytest"]},
+  "lane": {"engine": "local", "runs": 7, "max_runs": 30, "timeout": 600, "workers": 2, "network": false, "runners": ["pytest", {"name": "lua", "files": ["spec/**", "!spec/x/**"], "command": ["tools/one", "{nodeid}", "{{seed}}{", "-o={report}"]}]},
   "comments": "never"
 }"#,
     },

@@ -2,5 +2,7 @@
 
 mod commands;
 mod isolation;
+mod javascript;
 mod pytest;
 mod run;
+mod runners;

@@ -17,6 +17,7 @@ const PURE: &[&str] = &[
     "src/lane/action.rs",
     "src/lane/classify",
     "src/lane/example.rs",
+    "src/lane/junit",
     "src/lane/model.rs",
     "src/lane/results.rs",
     "src/lane/router.rs",

@@ -9,7 +9,8 @@ use super::super::{runtime, signals};
 use crate::config::repo::{LaneSettings, RepoConfig};
 use crate::git::Files;
 use crate::lane::bench::{Bench, remove};
-use crate::lane::frameworks::{Framework, Frameworks, Generator, Host, Kind};
+use crate::lane::frameworks::javascript::modules;
+use crate::lane::frameworks::{Framework, Frameworks, Generator, Host};
 use crate::lane::process::{Cancel, Limits};
 use crate::lane::sandbox::{Level, Places, Wanted, choose};
 use crate::model::{Layer, NodeId, Sha};
@@ -82,6 +83,8 @@ pub struct Ground {
     pub settings: LaneSettings,
     pub config: RepoConfig,
     frameworks: Frameworks,
+    /// The user's own work tree, where there is one.
+    checkout: Option<PathBuf>,
     places: Places,
     pub level: Level,
     /// Why no stronger isolation is used.
@@ -115,19 +118,21 @@ impl Ground {
             Ok(path)
         };
         let (tree, run, ask) = (make("tree")?, make("runs")?, make("ask")?);
-        files.export(&tree)?;
         let program = std::env::current_exe().context("this program cannot be found")?;
         let search = std::env::var("PATH").unwrap_or_default();
         let checkout = files
             .work_tree()
             .map(|path| path.canonicalize())
             .transpose()?;
+        let needed = export(&files, &tree, checkout.as_deref())?;
         let frameworks = Frameworks::new(Host {
             program: program.clone(),
             search: search.clone(),
+            tree: tree.clone(),
+            commands: config.commands.clone(),
             ask,
             python: args.python(checkout.as_deref())?,
-            checkout,
+            checkout: checkout.clone(),
             cancel: cancel.clone(),
         });
         let places = Places {
@@ -136,7 +141,7 @@ impl Ground {
             tree,
             run,
             hidden: hidden_home(),
-            needed: Vec::new(),
+            needed,
         };
         let (level, why_not) = choose(args.isolation, &places, &cancel)?;
         drop(progress);
@@ -152,6 +157,7 @@ impl Ground {
             commit,
             config,
             frameworks,
+            checkout,
             places,
             level,
             why_not,
@@ -174,12 +180,12 @@ impl Ground {
 
     /// Another tree to run on, in a folder of its own.
     pub fn beside(&self, files: &Files, name: &str) -> anyhow::Result<Bench<'_>> {
-        let places = Places {
+        let mut places = Places {
             tree: self.scratch.1.join(name),
             ..self.places.clone()
         };
         std::fs::create_dir(&places.tree)?;
-        files.export(&places.tree)?;
+        places.needed = export(files, &places.tree, self.checkout.as_deref())?;
         self.bench_of(places)
     }
 
@@ -190,7 +196,7 @@ impl Ground {
             "{node} names no test; a node id is FILE::NAME"
         );
         let path = node.path();
-        Kind::of(node).map_err(|why| anyhow!(why))?;
+        self.frameworks.know(node).map_err(|why| anyhow!(why))?;
         let there = std::fs::symlink_metadata(self.places.tree.join(path));
         if !there.is_ok_and(|meta| meta.is_file()) {
             bail!(
@@ -243,6 +249,16 @@ impl GroundArgs {
             .find(|python| python.is_absolute() && python.exists());
         Ok(found.unwrap_or_else(|| PathBuf::from("python3")))
     }
+}
+
+/// Writes a tree, with links to the packages of the checkout; the folders that they lie in.
+fn export(files: &Files, tree: &Path, checkout: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
+    files.export(tree)?;
+    let needed = checkout.map(|checkout| modules::link(tree, checkout));
+    let needed = needed
+        .transpose()
+        .context("the packages of the checkout cannot be linked")?;
+    Ok(needed.unwrap_or_default())
 }
 
 /// The user's home, where keys and tokens lie, unless it is everything.

@@ -111,12 +111,9 @@ pub fn framework(bench: &Bench<'_>, node: &NodeId) -> anyhow::Result<String> {
     let name = bench.framework(node).map_err(|why| anyhow!(why))?.name();
     let versions = bench.versions(node).map_err(|why| anyhow!(why))?;
     let others = versions.iter().filter(|(other, _)| other.as_str() != name);
-    let parts: Vec<String> = versions
-        .get_key_value(name)
-        .into_iter()
-        .chain(others)
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
+    let version = versions.get(name);
+    let mut parts = vec![version.map_or_else(|| name.to_owned(), |v| format!("{name} {v}"))];
+    parts.extend(others.map(|(name, version)| format!("{name} {version}")));
     Ok(parts.join(", "))
 }
 

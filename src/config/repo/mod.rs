@@ -1,5 +1,6 @@
 //! `.github/frostline.yml`: the configuration of one repository (protocol 3.1). PURE.
 
+mod lane;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -75,7 +76,19 @@ pub struct RepoConfig {
     pub no_audit_issue: bool,
     /// `lane.runners`: runners that a replay line may name beside pytest.
     pub runners: Vec<String>,
+    /// Those of them that the file says how to run; the first whose files fit is taken.
+    pub commands: Vec<RunnerCommand>,
     pub lane: LaneSettings,
+}
+
+/// A runner that the lane starts by a command of the configuration, and that writes a JUnit report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerCommand {
+    pub name: String,
+    /// Globs of the files whose tests it runs.
+    pub files: Vec<String>,
+    /// The program and its words, with `{nodeid}`, `{seed}` and `{report}` to be filled in.
+    pub command: Vec<String>,
 }
 
 /// How tests are run; what is `None` is the lane's own default.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::{Agents, ApplyTo, LaneSettings, LayerSetting, Mode, Paths, RepoConfig};
+use super::lane::lane;
+use super::{Agents, ApplyTo, LayerSetting, Mode, Paths, RepoConfig};
 use crate::contract::document::{Fault, Kind, Member, Node, Place, quoted};
 use crate::contract::reader::{self, Object, suggestion};
 use crate::contract::{ContractError, glob, yaml};
@@ -29,10 +30,11 @@ fn read(bytes: &[u8]) -> Result<RepoConfig, Fault> {
         reader::version_one(version)?;
     }
     file.closed(KEYS)?;
-    let (runners, lane) = file.get("lane").map_or(Ok(Default::default()), lane)?;
+    let (runners, commands, lane) = file.get("lane").map_or(Ok(Default::default()), lane)?;
     let review = file.get("review");
     Ok(RepoConfig {
         runners,
+        commands,
         lane,
         no_audit_issue: file.get("audit").map_or(Ok(false), no_audit_issue)?,
         author_may_accept: review.map_or(Ok(false), author_may_accept)?,
@@ -105,7 +107,7 @@ fn names(
     Ok(names)
 }
 
-fn word(text: &str) -> Result<(), String> {
+pub(super) fn word(text: &str) -> Result<(), String> {
     match text.trim().is_empty() || text.chars().any(char::is_control) {
         true => Err(format!("expected a name, found {}", quoted(text))),
         false => Ok(()),
@@ -180,7 +182,7 @@ fn paths(node: &Node<'_>) -> Result<Paths, Fault> {
     })
 }
 
-fn globs(object: &Object<'_, '_>, key: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn globs(object: &Object<'_, '_>, key: &str) -> Result<Vec<String>, Fault> {
     let globs = names(object, key, |text| {
         glob::check(text).map_err(|error| error.to_string())
     })?;
@@ -352,43 +354,4 @@ fn no_audit_issue(node: &Node<'_>) -> Result<bool, Fault> {
         Some(value) => Ok(!reader::boolean(value, "`issue`")?),
         None => Ok(false),
     }
-}
-
-/// `lane:` is checked; `engine`, `runs` and `network` are not acted on.
-fn lane(node: &Node<'_>) -> Result<(Vec<String>, LaneSettings), Fault> {
-    let object = Object::of(node, "`lane`")?;
-    object.closed(&[
-        "engine", "runs", "max_runs", "timeout", "workers", "network", "runners",
-    ])?;
-    if let Some(engine) = object.get("engine") {
-        let text = reader::string(engine, "`engine`")?;
-        word(text).map_err(|why| Fault::new(engine.place, format!("`engine`: {why}")))?;
-    }
-    let mut counts = [None; 4];
-    for (key, count) in ["runs", "max_runs", "timeout", "workers"]
-        .iter()
-        .zip(&mut counts)
-    {
-        if let Some(node) = object.get(key) {
-            *count = Some((reader::integer(node, &format!("`{key}`"), 1)?, node.place));
-        }
-    }
-    if let [Some((runs, _)), Some((max_runs, place)), ..] = counts
-        && max_runs < runs
-    {
-        return Err(Fault::new(
-            place,
-            format!("`max_runs`: expected at least `runs` ({runs}), found {max_runs}"),
-        ));
-    }
-    if let Some(network) = object.get("network") {
-        reader::boolean(network, "`network`")?;
-    }
-    let [_, max_runs, timeout, workers] = counts.map(|count| count.map(|(value, _)| value));
-    let settings = LaneSettings {
-        max_runs,
-        timeout,
-        workers,
-    };
-    Ok((names(&object, "runners", word)?, settings))
 }

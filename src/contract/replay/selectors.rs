@@ -45,13 +45,23 @@ pub(super) fn selects_go(id: &NodeId, word: &str) -> bool {
     !names.is_empty() && word == pattern.join("/")
 }
 
-/// Titles, outermost first, each as a regular expression that means it.
-fn titles(id: &NodeId) -> Vec<String> {
-    let names = names(id).replace(r"\:\:", "\u{0}");
+/// The titles of a JavaScript test, the outermost suite's first; none where the id names a file.
+pub fn titles(id: &NodeId) -> Vec<String> {
+    // What is in brackets is part of a title.
+    let names = id.as_str().get(id.path().len()..).unwrap_or_default();
+    let names = names.replace(r"\:\:", "\u{0}");
     let titles = names.split("::").filter(|title| !title.is_empty());
-    titles
-        .map(|title| literal(&title.replace('\u{0}', "::")))
-        .collect()
+    titles.map(|title| title.replace('\u{0}', "::")).collect()
+}
+
+/// The regular expression by which vitest and jest select the test of these titles.
+pub fn title_pattern(titles: &[String]) -> String {
+    pattern(titles, " ")
+}
+
+fn pattern(titles: &[String], between: &str) -> String {
+    let titles: Vec<String> = titles.iter().map(|title| literal(title)).collect();
+    format!("^{}$", titles.join(between))
 }
 
 /// `^outer inner sum$`, or with ` > ` between the titles.
@@ -60,14 +70,14 @@ pub(super) fn selects_titles(id: &NodeId, word: &str) -> bool {
     !titles.is_empty()
         && [" ", " > "]
             .iter()
-            .any(|between| word == format!("^{}$", titles.join(between)))
+            .any(|between| word == pattern(&titles, between))
 }
 
 /// `^sum$`: older versions of Node look at a test's own title alone, newer ones at all of them.
 pub(super) fn selects_own_title(id: &NodeId, word: &str) -> bool {
     let titles = titles(id);
-    let own = titles.last();
-    own.is_some_and(|own| word == format!("^{own}$")) || selects_titles(id, word)
+    let own = titles.last().map(std::slice::from_ref);
+    own.is_some_and(|own| word == title_pattern(own)) || selects_titles(id, word)
 }
 
 /// A text as a regular expression that means it.

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::Framework;
+use super::configured::Configured;
+use super::javascript::{JavaScript, Runner, detect};
 use super::pytest::Pytest;
+use crate::config::repo::RunnerCommand;
 use crate::lane::process::Cancel;
 use crate::model::NodeId;
 
@@ -12,15 +15,17 @@ use crate::model::NodeId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Pytest,
+    JavaScript,
 }
 
 impl Kind {
-    pub const ALL: [Self; 1] = [Self::Pytest];
+    pub const ALL: [Self; 2] = [Self::Pytest, Self::JavaScript];
 
     /// Extensions of the files whose tests it runs.
     fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Pytest => &["py"],
+            Self::JavaScript => &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"],
         }
     }
 
@@ -28,14 +33,15 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Pytest => "pytest",
+            Self::JavaScript => "vitest, jest or node",
         }
     }
 
-    /// The one that runs a test, by the test's file.
+    /// The one that runs a test, by the test's file alone.
     ///
     /// # Errors
     /// When none does: a sentence that names what can be run.
-    pub fn of(node: &NodeId) -> Result<Self, String> {
+    fn of(node: &NodeId) -> Result<Self, String> {
         let path = node.path();
         let name = path.rsplit('/').next().unwrap_or(path);
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -51,7 +57,7 @@ impl Kind {
                     format!("{} by {}", files.join(", "), kind.name())
                 });
                 format!(
-                    "no framework of this version runs {path}; tests can be run in {}",
+                    "no framework of this version runs {path}; tests can be run in {}, and others by a command under `lane: {{runners: […]}}` of the configuration",
                     known.join("; ")
                 )
             })
@@ -65,6 +71,10 @@ pub struct Host {
     pub program: PathBuf,
     /// Where programs are looked for, as of `PATH`.
     pub search: String,
+    /// The exported tree.
+    pub tree: PathBuf,
+    /// Commands of the configuration; the first that is for a test's file is taken.
+    pub commands: Vec<RunnerCommand>,
     /// An empty folder to ask in.
     pub ask: PathBuf,
     /// The user's own checkout, from which nothing may be run.
@@ -77,14 +87,20 @@ pub struct Host {
 /// The frameworks of one repository, each looked for when a test first needs it.
 pub struct Frameworks {
     host: Host,
+    configured: Vec<Configured>,
     pytest: OnceLock<Result<Pytest, String>>,
+    /// In the order of [`Runner::ALL`].
+    javascript: [OnceLock<Result<JavaScript, String>>; 3],
 }
 
 impl Frameworks {
     pub fn new(host: Host) -> Self {
+        let commands = host.commands.iter().cloned();
         Self {
+            configured: commands.map(Configured::new).collect(),
             host,
             pytest: OnceLock::new(),
+            javascript: Default::default(),
         }
     }
 
@@ -93,9 +109,40 @@ impl Frameworks {
     /// # Errors
     /// When none does, or it is not to be had here: a sentence.
     pub fn of(&self, node: &NodeId) -> Result<&dyn Framework, String> {
+        if let Some(configured) = self.configured(node)? {
+            return Ok(configured);
+        }
         match Kind::of(node)? {
             Kind::Pytest => found(&self.pytest, || Pytest::find(&self.host)),
+            Kind::JavaScript => {
+                let runner = detect(&self.host.tree, node.path())?.runner;
+                let mut all = Runner::ALL.into_iter().zip(&self.javascript);
+                match all.find(|(one, _)| *one == runner) {
+                    Some((_, place)) => found(place, || JavaScript::find(runner, &self.host)),
+                    None => Err(format!("no framework of this version runs {node}")),
+                }
+            }
         }
+    }
+
+    /// Some framework is for the test's file.
+    ///
+    /// # Errors
+    /// When none is: a sentence that names what can be run.
+    pub fn know(&self, node: &NodeId) -> Result<(), String> {
+        match self.configured(node)? {
+            Some(_) => Ok(()),
+            None => Kind::of(node).map(drop),
+        }
+    }
+
+    fn configured(&self, node: &NodeId) -> Result<Option<&Configured>, String> {
+        for one in &self.configured {
+            if one.is_for(node.path())? {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -121,6 +168,8 @@ mod tests {
         for (node, kind) in [
             ("tests/test_a.py::test_a", Kind::Pytest),
             ("tests/test_a.py::test_a[x.rs]", Kind::Pytest),
+            ("web/a.test.ts::adds", Kind::JavaScript),
+            ("web/a.mjs::adds", Kind::JavaScript),
         ] {
             assert_eq!(of(node), Ok(kind), "{node}");
         }

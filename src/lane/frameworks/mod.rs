@@ -1,9 +1,12 @@
 //! Test frameworks: how one test is run with one seed, and what its report says. One file each.
 //!
-//! A run belongs to the framework of its test, which the test's file tells: [`Kind::of`].
+//! A run belongs to the framework of its test, which the test's file tells: [`Frameworks::of`].
 
+pub mod configured;
 mod found;
+pub mod javascript;
 pub mod pytest;
+mod text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +19,7 @@ use super::process::Ended;
 use crate::contract::replay::Replay;
 use crate::model::NodeId;
 
-pub use found::{Frameworks, Host, Kind};
+pub use found::{Frameworks, Host};
 
 /// One run of one test.
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ pub struct Task<'a> {
 pub enum Purpose {
     /// Its outcome counts.
     Vote,
-    /// Find the test and its generator, and do not run it.
+    /// Find the test and its generator. Where no runner can do that without running it, that run is no vote.
     Collect,
     /// Tell the stream of generated values; no vote.
     Stream,
@@ -59,6 +62,9 @@ pub struct Start {
 #[serde(rename_all = "kebab-case")]
 pub enum Generator {
     Hypothesis,
+    FastCheck,
+    /// A runner of the configuration that is given a seed.
+    Configured,
     /// No generator of values; `random` and what hangs on it is seeded from outside.
     Randomly,
     /// Hypothesis, told to ignore seeds.
@@ -71,16 +77,21 @@ pub enum Generator {
 
 impl Generator {
     pub fn takes_seed(self) -> bool {
-        matches!(self, Self::Hypothesis | Self::Randomly)
+        matches!(
+            self,
+            Self::Hypothesis | Self::FastCheck | Self::Configured | Self::Randomly
+        )
     }
 
     /// For a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::Hypothesis => "Hypothesis, which takes a seed",
+            Self::FastCheck => "fast-check, which takes a seed",
+            Self::Configured => "that of a configured runner, which is given a seed",
             Self::Randomly => "pytest-randomly, which seeds `random` and takes a seed",
             Self::Derandomize => "Hypothesis with derandomize=True, which ignores seeds",
-            Self::SeedInSource => "Hypothesis with a seed in the source, which ignores others",
+            Self::SeedInSource => "one with a seed in the source, which ignores others",
             Self::NoGenerator => "none: a seed does not apply",
         }
     }
@@ -105,6 +116,17 @@ pub struct Report {
     pub neutralised: Vec<String>,
 }
 
+/// A report that tells an outcome alone.
+fn nothing(outcome: Outcome) -> Report {
+    Report {
+        outcome,
+        generator: None,
+        ids: Vec::new(),
+        stream: None,
+        neutralised: Vec::new(),
+    }
+}
+
 /// What a framework works on.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
@@ -113,13 +135,13 @@ pub struct Site<'a> {
 
 /// A framework that was found for a repository.
 pub trait Framework: Sync {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Names and versions of what decides which values a seed gives this test.
     fn versions(&self, node: &NodeId, site: Site<'_>) -> BTreeMap<String, String>;
 
     /// Runners whose stored replay lines it runs.
-    fn runners(&self) -> &'static [&'static str];
+    fn runners(&self) -> Vec<&str>;
 
     /// Folders that it reads from, outside the tree.
     fn needed(&self) -> &[PathBuf];

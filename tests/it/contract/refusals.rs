@@ -817,6 +817,17 @@ fn yaml_is_one_plain_document() {
     );
 }
 
+/// A configuration with one command; it begins in line 3.
+fn runner(name: &str, files: &str, command: &str, more: &str) -> String {
+    let more = match more {
+        "" => String::new(),
+        more => format!("    {more}\n"),
+    };
+    format!(
+        "lane:\n  runners:\n  - name: {name}\n    files: {files}\n    command: {command}\n{more}"
+    )
+}
+
 #[test]
 fn the_configuration_is_closed_and_typed() {
     check(
@@ -1065,6 +1076,74 @@ fn the_configuration_is_closed_and_typed() {
                 "lane: {runners: pytest}\n",
                 "1:17",
                 "`runners`: expected a list",
+            ),
+            ("lane: {runners: ['']}\n", "1:18", "expected a name"),
+            ("lane: {runners: [3]}\n", "1:18", "expected a string"),
+            (
+                &runner("lua", "[a]", "[x]", "kind: 1"),
+                "6:5",
+                "unknown key \"kind\"",
+            ),
+            (
+                "lane: {runners: [{name: lua, files: [a]}]}\n",
+                "1:18",
+                "the key `command` is missing",
+            ),
+            (
+                &runner("a b", "[a]", "[x]", ""),
+                "3:11",
+                "expected letters, digits",
+            ),
+            (
+                &runner("vitest", "[a]", "[x]", ""),
+                "3:11",
+                "\"vitest\" has replay lines of its own form",
+            ),
+            (
+                &runner("lua", "['!a']", "[x]", ""),
+                "4:12",
+                "at least one glob that adds",
+            ),
+            (
+                &runner("lua", "[/a]", "[x]", ""),
+                "4:13",
+                "an entry of `files`",
+            ),
+            (
+                &runner("lua", "[a]", "[]", ""),
+                "5:14",
+                "no word holds `{nodeid}`, so it would not know which test",
+            ),
+            (
+                &runner("lua", "[a]", "[x, '{nodeid}']", ""),
+                "5:14",
+                "no word holds `{report}`, so it would not know where",
+            ),
+            (
+                &runner("lua", "[a]", "['{nodeid}', '{report}']", ""),
+                "5:15",
+                "its first word is the program",
+            ),
+            (
+                &runner(
+                    "lua",
+                    "[a]",
+                    "[x, '{nodeid}', '-s={seeds}', '{report}']",
+                    "",
+                ),
+                "5:30",
+                "unknown placeholder `{seeds}`; did you mean",
+            ),
+            (
+                &runner("lua", "[a]", "[x, 3]", ""),
+                "5:18",
+                "a word of `command`: expected a string",
+            ),
+            (
+                &(runner("lua", "[a]", "[x, '{nodeid}', '{report}']", "")
+                    + "  - name: lua\n    files: [b]\n    command: [x, '{nodeid}', '{report}']\n"),
+                "6:5",
+                "\"lua\" is there twice",
             ),
             ("lane: {engine: ''}\n", "1:16", "`engine`: expected a name"),
             ("lane: {cpus: 1}\n", "1:8", "unknown key \"cpus\""),

@@ -47,6 +47,8 @@ impl Lab {
         let places = &stage.places;
         let (level, _) = choose(wanted, places, &cancel).expect("an isolation");
         let frameworks = Frameworks::new(Host {
+            tree: stage.places.tree.clone(),
+            commands: Vec::new(),
             program: places.program.clone(),
             search: places.search.clone(),
             ask: places.run.clone(),

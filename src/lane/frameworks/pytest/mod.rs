@@ -7,20 +7,18 @@
 mod report;
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Framework, Generator, Host, Purpose, Report, Site, Start, Task};
+use super::text::{LARGEST_REPORT, plain, quoted};
+use super::{Framework, Generator, Host, Purpose, Report, Site, Start, Task, nothing};
 use crate::lane::environment::{self, Environment};
 use crate::lane::model::Outcome;
 use crate::lane::process::{self, Ended, How, Limits, Order};
 use crate::model::NodeId;
 
 const PLUGIN: &str = include_str!("plugin.py");
-/// A report is no larger; bytes.
-const LARGEST_REPORT: u64 = 8 * 1024 * 1024;
 
 /// Asks an interpreter what is installed; printed on one line.
 const ASK: &str = r#"
@@ -195,7 +193,7 @@ impl Pytest {
 }
 
 impl Framework for Pytest {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "pytest"
     }
 
@@ -203,8 +201,8 @@ impl Framework for Pytest {
         self.versions.clone()
     }
 
-    fn runners(&self) -> &'static [&'static str] {
-        &["pytest"]
+    fn runners(&self) -> Vec<&str> {
+        vec!["pytest"]
     }
 
     fn needed(&self) -> &[PathBuf] {
@@ -257,22 +255,9 @@ impl Framework for Pytest {
     }
 
     fn read(&self, task: &Task<'_>, ended: &Ended, _: Site<'_>, folder: &Path) -> Report {
-        let mut text = String::new();
-        let path = folder.join("report.jsonl");
-        // Whatever the test put in its place: only a plain file is read, and only so much of it.
-        let plain = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
-        let read = plain.then(|| {
-            let file = std::fs::File::open(&path)?;
-            file.take(LARGEST_REPORT + 1).read_to_string(&mut text)
-        });
-        match read {
-            Some(Ok(length)) if length as u64 > LARGEST_REPORT => report::nothing(
-                Outcome::errored(format!("its report is larger than {LARGEST_REPORT} bytes")),
-            ),
-            Some(Err(error)) => report::nothing(Outcome::errored(format!(
-                "its report cannot be read: {error}"
-            ))),
-            _ => report::judge(&text, task.node.as_str(), ended),
+        match plain(&folder.join("report.jsonl"), LARGEST_REPORT) {
+            Ok(text) => report::judge(&text.unwrap_or_default(), task.node.as_str(), ended),
+            Err(why) => nothing(Outcome::errored(why)),
         }
     }
 
@@ -285,13 +270,4 @@ impl Framework for Pytest {
         words.extend(self.seed_words(task));
         words.join(" ")
     }
-}
-
-/// One POSIX word.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::super::{Generator, Report, Stream};
+use super::super::{Generator, Report, Stream, nothing};
 use crate::lane::model::{Failure, Frame, Outcome, Phase};
 use crate::lane::process::{Ended, How};
 
@@ -43,16 +43,6 @@ struct PhaseRow {
     message: String,
     #[serde(default)]
     example: Option<String>,
-}
-
-pub(super) fn nothing(outcome: Outcome) -> Report {
-    Report {
-        outcome,
-        generator: None,
-        ids: Vec::new(),
-        stream: None,
-        neutralised: Vec::new(),
-    }
 }
 
 /// Judges the run of the test `id` by its report's text.
