@@ -1,7 +1,7 @@
 //! What becomes of the rows over time (protocol 7): added, closed, void, and how the seed corpus keeps up.
 //! PURE.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
@@ -20,6 +20,30 @@ pub fn corpus(contract: &BTreeMap<Layer, ContractFile>) -> Option<u64> {
         }
         Read::Off | Read::Absent | Read::Broken(_) | Read::Unavailable(_) => None,
     }
+}
+
+/// A merge block that somebody wrote down: a row of the seed ledger whose reason is SHRINK, open or closed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShrinkBlock {
+    nodeid: String,
+    seed: Option<String>,
+    fixture_digest: Option<String>,
+    opened_at: Option<String>,
+}
+
+/// Those of the ledger at the base tip. What a lane blocked and nobody wrote down is in no file.
+pub fn shrink_blocks(contract: &BTreeMap<Layer, ContractFile>) -> BTreeSet<ShrinkBlock> {
+    let reading = Reading::new(contract);
+    let rows = reading.ledger.base.ready();
+    let rows = rows.into_iter().flat_map(|ledger| &ledger.entries);
+    rows.filter(|row| row.reason.as_deref() == Some("SHRINK"))
+        .map(|row| ShrinkBlock {
+            nodeid: row.nodeid.to_string(),
+            seed: row.seed.as_ref().map(ToString::to_string),
+            fixture_digest: row.fixture_digest.clone(),
+            opened_at: row.opened_at.clone(),
+        })
+        .collect()
 }
 
 /// What tells a row from another while both change: its file, its node, and its place among those of the
@@ -84,6 +108,7 @@ pub struct State {
     pub at: DateTime<Utc>,
     pub rows: Vec<FreezeRow>,
     pub corpus: Option<u64>,
+    pub shrink_blocks: BTreeSet<ShrinkBlock>,
 }
 
 /// A row that is void at the end.
@@ -109,6 +134,10 @@ pub struct Movement {
     /// Seeds, first and last; `None` where the last state has no corpus. One that began in between grew
     /// from nothing.
     pub corpus: Option<(u64, u64)>,
+    /// BLOCK_SHRINKs that were written down.
+    pub shrink_blocks: usize,
+    /// The first state holds one: here they are written down.
+    pub records_shrinks: bool,
     /// Sorted by age, the oldest first.
     pub void: Vec<VoidRow>,
 }
@@ -123,6 +152,8 @@ pub fn movement(states: &[State], whole: bool) -> Movement {
     let mut moved = Movement {
         rows: (count(&first.rows), count(&last.rows)),
         corpus: last.corpus.map(|seeds| (first.corpus.unwrap_or(0), seeds)),
+        shrink_blocks: recorded_after(first, states),
+        records_shrinks: !first.shrink_blocks.is_empty(),
         ..Movement::default()
     };
     // Of each row, since when it is void, if it is; and whether that may have been earlier.
@@ -164,6 +195,14 @@ pub fn movement(states: &[State], whole: bool) -> Movement {
     }
     moved.void.sort_by_key(|void| void.since);
     moved
+}
+
+/// How many BLOCK_SHRINKs were written down after the first state, be it that their rows went again.
+fn recorded_after(first: &State, states: &[State]) -> usize {
+    let all: BTreeSet<&ShrinkBlock> = states.iter().flat_map(|s| &s.shrink_blocks).collect();
+    let new = all.into_iter();
+    new.filter(|block| !first.shrink_blocks.contains(block))
+        .count()
 }
 
 /// How many in 100; `None` where there is nothing to go by.

@@ -57,7 +57,7 @@ impl Ledger {
             rows: add(
                 registry,
                 "ledger_rows",
-                "Rows that are not closed, by state, as the newest audits found them",
+                "Rows that are not closed, by state, as the newest audit of each guarded branch found them",
             ),
             growth: add(
                 registry,

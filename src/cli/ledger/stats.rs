@@ -21,6 +21,8 @@ use crate::render::{count, visible};
 const SCHEMA: &str = "frostline.stats/1";
 /// The window that is looked at unless another is asked for.
 const WINDOW: TimeDelta = TimeDelta::days(30);
+/// A window over which no BLOCK_SHRINK is worth a word.
+const LONG: TimeDelta = TimeDelta::days(90);
 /// Void rows that the text names.
 const SHOWN: usize = 20;
 
@@ -28,7 +30,8 @@ const SHOWN: usize = 20;
 ///
 /// Counts, over the first-parent line of a commit, the rows that were added, closed, reopened or became
 /// void, and sets the growth of the ledger against that of the seed corpus. One commit of the line counts as
-/// one patch. Then come the rows that are void now, the oldest first, and what is worth pointing out. Commits
+/// one patch. Merge blocks of the kind SHRINK count as far as they were written down: as rows of the seed
+/// ledger with that reason, open or closed. Then come the rows that are void now, the oldest first, and what is worth pointing out. Commits
 /// are judged anew where they change contract files, fixtures or properties, by the classes of the last one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -158,12 +161,17 @@ fn state(snapshot: &Snapshot, decision: Decision, at: DateTime<Utc>) -> State {
         at,
         rows: decision.freezes.unwrap_or_default(),
         corpus: numbers::corpus(&snapshot.contract),
+        shrink_blocks: numbers::shrink_blocks(&snapshot.contract),
     }
 }
 
 impl Seen {
     fn rate(&self) -> Option<f64> {
         per_100(self.moved.voided.len(), self.patches.len())
+    }
+
+    fn shrink_rate(&self) -> Option<f64> {
+        per_100(self.moved.shrink_blocks, self.patches.len())
     }
 
     /// Voided freezes per 100 patches in both halves of the window, where they rose.
@@ -211,6 +219,14 @@ impl Seen {
                 "the ledger grows faster than the corpus ({rows:+} rows, {seeds:+} seeds): what is frozen is not replayed"
             ));
         }
+        // Where none was ever written down, none in the window says nothing.
+        let is_long = self.now - self.since >= LONG;
+        if is_long && self.moved.records_shrinks && self.moved.shrink_blocks == 0 {
+            said.push(format!(
+                "no BLOCK_SHRINK was written down in {} days: the corpus may be stale",
+                (self.now - self.since).num_days()
+            ));
+        }
         said
     }
 
@@ -234,7 +250,8 @@ fn as_json(seen: &Seen) -> Value {
     json!({"schema": SCHEMA, "since": seen.since.to_rfc3339(), "until": seen.now.to_rfc3339(),
         "patches": seen.patches.len(), "rows": pair(moved.rows), "added": moved.added,
         "closed": moved.closed, "voided": moved.voided.len(), "reopened": moved.reopened,
-        "voided_per_100_patches": seen.rate(), "corpus": moved.corpus.map(pair), "void": void,
+        "voided_per_100_patches": seen.rate(), "shrink_blocks": moved.shrink_blocks,
+        "shrink_blocks_per_100_patches": seen.shrink_rate(), "corpus": moved.corpus.map(pair), "void": void,
         "pointed_out": seen.pointed_out()})
 }
 
@@ -256,10 +273,12 @@ fn as_text(seen: &Seen) -> String {
             moved.added, moved.closed, moved.reopened
         ),
     );
-    let rate = seen
-        .rate()
-        .map_or(String::new(), |rate| format!(", {rate:.1} per 100 patches"));
-    line("voided", format!("{}{rate}", moved.voided.len()));
+    let counted = |count: usize, rate: Option<f64>| {
+        let rate = rate.map_or(String::new(), |rate| format!(", {rate:.1} per 100 patches"));
+        format!("{count}{rate}")
+    };
+    line("voided", counted(moved.voided.len(), seen.rate()));
+    line("shrunk", counted(moved.shrink_blocks, seen.shrink_rate()));
     line(
         "corpus",
         match moved.corpus {

@@ -26,6 +26,7 @@ fn state(at: i64, rows: &[FreezeRow], corpus: Option<u64>) -> State {
         at: day(at),
         rows: rows.to_vec(),
         corpus,
+        shrink_blocks: BTreeSet::new(),
     }
 }
 
@@ -98,6 +99,31 @@ fn two_rows_of_one_node_are_two() {
         true,
     );
     assert_eq!((moved.added, moved.closed, moved.voided.len()), (0, 0, 1));
+}
+
+#[test]
+fn a_shrink_block_counts_once_and_also_when_its_row_went_again() {
+    let block = |nodeid: &str| ShrinkBlock {
+        nodeid: nodeid.to_owned(),
+        seed: Some("7".to_owned()),
+        fixture_digest: None,
+        opened_at: None,
+    };
+    let state = |at, blocks: &[&str]| State {
+        shrink_blocks: blocks.iter().map(|id| block(id)).collect(),
+        ..state(at, &[], None)
+    };
+    let states = [
+        state(0, &["a"]),
+        state(1, &["a", "b"]),
+        state(2, &["b"]),
+        state(3, &["c"]),
+    ];
+    let moved = movement(&states, false);
+    assert_eq!((moved.shrink_blocks, moved.records_shrinks), (2, true));
+    let moved = movement(&states[2..], true);
+    assert_eq!((moved.shrink_blocks, moved.records_shrinks), (1, true));
+    assert_eq!(movement(&[state(0, &[])], true).shrink_blocks, 0);
 }
 
 #[test]

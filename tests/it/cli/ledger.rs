@@ -281,6 +281,30 @@ fn stats_follows_rows_corpus_and_void_rows_through_the_history() {
 }
 
 #[test]
+fn stats_counts_the_shrink_blocks_that_were_written_down() {
+    let repo = with_history();
+    let day = "2000-01-01";
+    let block = |seed: u8, status: &str| serde_json::json!({"nodeid": ROUNDTRIP, "seed": seed, "reason": "SHRINK", "status": status});
+    let write = |rows: &[serde_json::Value]| {
+        let ledger = serde_json::json!({"schema": "seed-freeze-v1", "entries": rows});
+        repo.write(SEEDED, ledger.to_string());
+        repo.commit("Write blocks down");
+    };
+    assert_eq!(stats(&repo, &["--since", day])["shrink_blocks"], 0);
+    write(&[block(1, "open"), block(2, "closed")]);
+    write(&[block(2, "closed")]);
+    let all = stats(&repo, &["--since", day]);
+    assert_eq!(all["shrink_blocks"], 2);
+    let patches = all["patches"].as_f64().expect("a number");
+    let rate = all["shrink_blocks_per_100_patches"].as_f64();
+    assert!((rate.expect("a rate") - 200.0 / patches).abs() < 1e-9);
+    let text = stdout(&run(repo.path(), &["ledger", "stats", "--since", day]));
+    assert!(text.contains("\nshrunk    2, "), "{text}");
+    let said = |text: &str| text.contains("no BLOCK_SHRINK was written down");
+    assert!(!said(&text), "{text}");
+}
+
+#[test]
 fn stats_points_out_void_rows_and_a_ledger_that_outgrows_the_corpus() {
     let repo = with_history();
     repo.write(
