@@ -22,7 +22,7 @@ const MAX_ISSUE: usize = 65_535;
 
 const INTRODUCTION: &str = "The audit of the default branch judges it by its own contract, as if every \
     production path changed at once. This issue is kept up to date, closed when nothing is left, and opened \
-    again. `audit: {issue: false}` in `.github/frostline.yml` switches it off.";
+    again when there is something new; closed by hand, it stays closed until then. `audit: {issue: false}` in `.github/frostline.yml` switches it off.";
 
 /// The body, hidden marker first; `None` when there is nothing to say. `since`: since when each void row is,
 /// by its key.

@@ -229,6 +229,24 @@ impl Scene {
         assert!(ended.is_ok(), "the job was not done within {PATIENCE:?}");
     }
 
+    /// There is one issue of the bot's, and it tells of the newest audit.
+    fn assert_tracked(&self, what: &str) {
+        let issues = self.forge.issues(REPO);
+        assert_eq!(issues.len(), 1, "{what}: {issues:#?}");
+        assert!(
+            issues[0].open && issues[0].body.contains("`lib/`"),
+            "{what}"
+        );
+        let tip = self.forge.branch(REPO, "main").unwrap();
+        let runs = self.forge.check_runs(REPO, &tip);
+        let ends: Vec<_> = runs
+            .iter()
+            .map(|run| (run.name.as_str(), run.status.as_str()))
+            .collect();
+        assert_eq!(ends, [("frostline audit", "completed")], "{what}");
+        self.forge.assert_clean();
+    }
+
     /// What must hold at the end, however often the program died.
     fn assert_published(&self, conclusion: &str, minimized: Option<&str>, what: &str) {
         let head = self.forge.head(REPO, self.number).unwrap();
@@ -261,6 +279,8 @@ enum Act {
     Proposed,
     /// The check of a merge group.
     Grouped,
+    /// A push that makes the audit of the default branch open its issue.
+    Audited,
 }
 
 /// Brings the scene to where the act begins.
@@ -274,6 +294,13 @@ async fn before(act: Act) -> Scene {
     if act == Act::Resolved {
         let changes = [("src/a.py", "a = 1\n"), ("src/b.py", "b = 2\n")];
         scene.forge.push(REPO, "x", changes, AGENT).unwrap();
+    }
+    if act == Act::Audited {
+        let right = scene.forge.set_right(REPO, "issues", Some(Access::Write));
+        right.unwrap();
+        let map = MAP.replace("src/b.py", "lib/");
+        let change = [("test/contract/hunk-map.json", map.as_str())];
+        scene.forge.push(REPO, "main", change, "ann").unwrap();
     }
     if act == Act::Grouped {
         let member = GroupPart::Squash(scene.number);
@@ -305,6 +332,7 @@ async fn killed(
             let group = scene.group.as_ref().unwrap();
             scene.forge.group_webhook(REPO, group).unwrap()
         }
+        Act::Audited => scene.forge.push_webhook(REPO, "main").unwrap(),
     };
     let (tell, dead) = oneshot::channel();
     arm(&scene, &server, tell);
@@ -344,6 +372,7 @@ async fn killed(
             let ends: Vec<_> = runs.iter().map(|run| run.conclusion.as_deref()).collect();
             assert_eq!(ends, [Some("failure")], "{what}");
         }
+        Act::Audited => scene.assert_tracked(what),
     }
     struck
 }
@@ -361,6 +390,9 @@ async fn finished(scene: &Scene, act: Act) {
             let asked = comments.iter().find(|comment| comment.author == "ann");
             let reactions = asked.map(|asked| forge.reactions(REPO, asked.id));
             return reactions.is_some_and(|all| all.contains(&"rocket".to_owned()));
+        }
+        if act == Act::Audited {
+            return forge.issues(REPO).iter().any(|issue| issue.open);
         }
         let folded = comments.iter().any(|comment| comment.minimized.is_some());
         runs.iter().any(|run| run.status == "completed")
@@ -432,6 +464,7 @@ async fn killed_before_any_request_the_work_is_finished_once() {
         Act::Asked,
         Act::Proposed,
         Act::Grouped,
+        Act::Audited,
     ] {
         let kills = killed_at_requests(act, false).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");
@@ -446,6 +479,7 @@ async fn killed_after_any_request_the_work_is_finished_once() {
         Act::Asked,
         Act::Proposed,
         Act::Grouped,
+        Act::Audited,
     ] {
         let kills = killed_at_requests(act, true).await;
         assert!(kills >= 8, "{act:?}: {kills} kills");

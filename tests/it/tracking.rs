@@ -137,6 +137,40 @@ async fn one_issue_is_edited_when_something_changed_closed_when_clean_and_opened
     app.finish().await;
 }
 
+/// Who closes it has seen what it says; that is no reason to keep quiet about something else.
+#[tokio::test]
+async fn closed_by_hand_it_stays_closed_until_something_else_is_found() {
+    let app = app().await;
+    push(&app, &[(MAP, &map(&["src/", "lib/"]))]).await;
+    let number = the_issue(&app).number;
+    app.forge.close_issue(REPO, number);
+    let from = app.forge.requests().len();
+    for _ in 0..3 {
+        app.advance(TimeDelta::hours(25));
+        sweep(&app).await;
+    }
+    assert!(!the_issue(&app).open);
+    assert_eq!(writes(&app, from), 0);
+    let tip = app.forge.branch(REPO, "main").unwrap();
+    let runs = app.forge.check_runs(REPO, &tip);
+    let audit = runs.iter().find(|run| run.name == "frostline audit");
+    let summary = audit.unwrap().summary.clone().unwrap();
+    assert!(
+        summary.contains("`lib/`"),
+        "the check-run goes on: {summary}"
+    );
+
+    push(&app, &[(MAP, &map(&["src/", "app/"]))]).await;
+    let issue = the_issue(&app);
+    assert!(
+        issue.open && issue.body.contains("`app/`"),
+        "{}",
+        issue.body
+    );
+    assert_eq!(issue.number, number);
+    app.finish().await;
+}
+
 #[tokio::test]
 async fn a_clean_branch_gets_no_issue() {
     let app = app().await;

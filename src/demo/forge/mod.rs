@@ -248,6 +248,15 @@ impl Forge {
         Ok(number)
     }
 
+    /// Closes an issue, as a person would.
+    pub fn close_issue(&self, full_name: &str, number: u64) {
+        if let Some(repo) = self.shared.state().repo_mut(full_name)
+            && let Some(issue) = repo.issues.get_mut(&number)
+        {
+            issue.open = false;
+        }
+    }
+
     /// Somebody deletes an issue.
     pub fn delete_issue(&self, full_name: &str, number: u64) {
         if let Some(repo) = self.shared.state().repo_mut(full_name) {
