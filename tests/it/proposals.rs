@@ -366,27 +366,25 @@ async fn without_the_permission_the_answer_holds_a_patch_that_applies() {
     app.finish().await;
 }
 
+/// Somebody presses a button of the pull request's check-run.
+async fn press(app: &TestApp, number: u64, login: &str, button: &str) -> AskResult {
+    let head = app.forge.head(REPO, number).unwrap();
+    let run = (&head, "frostline");
+    let hook = app
+        .forge
+        .run_webhook(REPO, run, "requested_action", (login, Some(button)));
+    assert_eq!(app.deliver(&hook.unwrap()).await, 202);
+    app.drain().await;
+    result(app, number).await
+}
+
 #[tokio::test]
 async fn the_button_proposes_with_the_rights_of_who_presses_it() {
     let (app, number) = desk().await;
     let run = run(&app, number);
-    let head = app.forge.head(REPO, number).unwrap();
     let labels: Vec<_> = run.actions.iter().map(|one| one["label"].clone()).collect();
     assert_eq!(labels, ["Re-check", "Propose lock"]);
-    let press = async |login: &str| {
-        let hook = app
-            .forge
-            .run_webhook(
-                REPO,
-                (&head, "frostline"),
-                "requested_action",
-                (login, Some("lock")),
-            )
-            .unwrap();
-        assert_eq!(app.deliver(&hook).await, 202);
-        app.drain().await;
-        result(&app, number).await
-    };
+    let press = async |login: &str| press(&app, number, login, "lock").await;
     assert_eq!(press(READER).await, AskResult::Refused);
     assert!(app.forge.pull(REPO, number + 1).is_none());
     assert_eq!(press(WRITER).await, AskResult::Done);
@@ -565,19 +563,8 @@ async fn a_void_freeze_offers_its_button() {
     let run = run(&app, number);
     let labels: Vec<_> = run.actions.iter().map(|one| one["label"].clone()).collect();
     assert_eq!(labels, ["Re-check", "Reopen freeze", "Propose lock"]);
-    let head = app.forge.head(REPO, number).unwrap();
-    let hook = app
-        .forge
-        .run_webhook(
-            REPO,
-            (&head, "frostline"),
-            "requested_action",
-            (WRITER, Some("reopen")),
-        )
-        .unwrap();
-    assert_eq!(app.deliver(&hook).await, 202);
-    app.drain().await;
-    assert_eq!(result(&app, number).await, AskResult::Done);
+    let pressed = press(&app, number, WRITER, "reopen").await;
+    assert_eq!(pressed, AskResult::Done);
     assert!(app.forge.pull(REPO, number + 1).is_some());
     app.finish().await;
 }
