@@ -199,8 +199,9 @@ pub(super) fn declaration<'t>(
     })
 }
 
-/// Whether a call is known to declare no test: a hook, or what sets the framework up.
-pub(super) fn is_harmless(chain: &Chain<'_>) -> bool {
+/// Whether a call that is a statement may reach one that declares a test: no hook, nor what sets the framework
+/// up.
+pub(super) fn may_declare(syntax: &Syntax<'_>, call: Id, chain: &Chain<'_>) -> bool {
     const ROOTS: &[&str] = &["Object", "console", "expect", "fc", "jest", "process", "vi"];
     const HOOKS: &[&str] = &[
         "after",
@@ -214,7 +215,14 @@ pub(super) fn is_harmless(chain: &Chain<'_>) -> bool {
         "suiteTeardown",
         "teardown",
     ];
-    ROOTS.contains(&chain.root) || (chain.properties.is_empty() && HOOKS.contains(&chain.root))
+    let is_statement = syntax.parent(call).is_some_and(|parent| {
+        matches!(
+            syntax.kind(parent),
+            "expression_statement" | "await_expression"
+        )
+    });
+    let is_hook = chain.properties.is_empty() && HOOKS.contains(&chain.root);
+    is_statement && !is_hook && !ROOTS.contains(&chain.root)
 }
 
 /// Whether a chain declares a suite; `None` when it declares nothing.

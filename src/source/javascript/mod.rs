@@ -197,14 +197,8 @@ impl<'s, 't> Walk<'s, 't> {
     fn may_declare(&self, frame: &Frame, call: Id, chain: &calls::Chain<'_>) -> bool {
         let blocked = frame.blocked.as_ref();
         let is_reached = blocked.is_none_or(|blocked| blocked.why == CONDITION);
-        let parent = self.syntax.parent(call);
-        let is_statement = parent.is_some_and(|parent| {
-            matches!(
-                self.syntax.kind(parent),
-                "expression_statement" | "await_expression"
-            )
-        });
-        frame.test.is_none() && is_reached && is_statement && !calls::is_harmless(chain)
+        let declares = calls::may_declare(self.syntax, call, chain);
+        frame.test.is_none() && is_reached && declares
     }
 
     fn declare(&mut self, frame: &Frame, call: Id, declared: &Declaration<'t>) -> Result<(), u32> {
