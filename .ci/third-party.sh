@@ -84,4 +84,5 @@ modules() {
   echo "installed $*"
 }
 
-modules javascript vitest@4.1.12 jest@30.5.2 fast-check@4.11.0
+modules javascript vitest@4.1.12 jest@30.5.2 fast-check@4.11.0 @fast-check/vitest@0.5.0 \
+  @fast-check/jest@2.3.0

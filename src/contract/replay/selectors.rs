@@ -54,30 +54,34 @@ pub fn titles(id: &NodeId) -> Vec<String> {
     titles.map(|title| title.replace('\u{0}', "::")).collect()
 }
 
-/// The regular expression by which vitest and jest select the test of these titles.
-pub fn title_pattern(titles: &[String]) -> String {
-    pattern(titles, " ")
+/// What `@fast-check/vitest` and `@fast-check/jest` put behind a title.
+const SEED: &str = r"( \(with seed=-?\d+\))?";
+
+/// The regular expression by which vitest and jest select the test of these titles; `seeded` where a seed may
+/// stand behind the last.
+pub fn title_pattern(titles: &[String], seeded: bool) -> String {
+    pattern(titles, " ", if seeded { SEED } else { "" })
 }
 
-fn pattern(titles: &[String], between: &str) -> String {
+fn pattern(titles: &[String], between: &str, behind: &str) -> String {
     let titles: Vec<String> = titles.iter().map(|title| literal(title)).collect();
-    format!("^{}$", titles.join(between))
+    format!("^{}{behind}$", titles.join(between))
 }
 
-/// `^outer inner sum$`, or with ` > ` between the titles.
+/// `^outer inner sum$`, or with ` > ` between the titles, or with a seed behind them.
 pub(super) fn selects_titles(id: &NodeId, word: &str) -> bool {
     let titles = titles(id);
     !titles.is_empty()
-        && [" ", " > "]
+        && [(" ", ""), (" > ", ""), (" ", SEED)]
             .iter()
-            .any(|between| word == pattern(&titles, between))
+            .any(|(between, behind)| word == pattern(&titles, between, behind))
 }
 
 /// `^sum$`: older versions of Node look at a test's own title alone, newer ones at all of them.
 pub(super) fn selects_own_title(id: &NodeId, word: &str) -> bool {
     let titles = titles(id);
     let own = titles.last().map(std::slice::from_ref);
-    own.is_some_and(|own| word == title_pattern(own)) || selects_titles(id, word)
+    own.is_some_and(|own| word == title_pattern(own, false)) || selects_titles(id, word)
 }
 
 /// A text as a regular expression that means it.

@@ -213,6 +213,10 @@ fn other_runners_have_selectors_of_their_own() {
             r"FC_SEED=9 vitest run web/t.js -t '^sums \[a\]$'",
             "web/t.js::sums [a]",
         ),
+        (
+            r"FC_SEED=9 jest -i web/t.js -t '^sums \[a\]( \(with seed=-?\d+\))?$'",
+            "web/t.js::sums [a]",
+        ),
         ("ctest tests/a.cpp::parses --seed=9", "tests/a.cpp::parses"),
         ("ctest tests/a.cpp::parses 9", "tests/a.cpp::parses"),
     ] {

@@ -101,6 +101,10 @@ impl Lab {
     }
 
     fn of(files: &[(&str, &str)]) -> Option<Self> {
+        Self::at(Wanted::From(Level::Bubblewrap), files)
+    }
+
+    fn at(wanted: Wanted, files: &[(&str, &str)]) -> Option<Self> {
         let checkout = third_party("javascript")?;
         let mut stage = Stage::new();
         stage.places.tree = stage.places.tree.canonicalize().expect("a tree");
@@ -114,7 +118,7 @@ impl Lab {
         stage.places.needed = needed;
         let cancel = Cancel::default();
         let places = &stage.places;
-        let (level, _) = choose(Wanted::From(Level::Bubblewrap), places, &cancel).expect("a level");
+        let (level, _) = choose(wanted, places, &cancel).expect("a level");
         let frameworks = Frameworks::new(Host {
             program: places.program.clone(),
             search: places.search.clone(),
@@ -197,8 +201,19 @@ fn runs_alike(lab: &Lab) {
         "{failure:?}"
     );
     assert!(deepest.function.ends_with("total"), "{deepest:?}");
+    lab.green(r#"outer::what (is) [this]? a.b|c $1 \ "d" 'e' \:\: f"#);
+    lab.errored("skipped", "skipped");
+    lab.errored("later", "todo");
+    if lab.level.keeps_the_tree() {
+        let failure = lab.red("write", 3);
+        assert!(failure.message.contains("EROFS") || failure.message.contains("EACCES"));
+    }
+}
+
+/// What is told by our own hooks and judgement, and not by the runner.
+fn runs_alike_again(lab: &Lab) {
     // The same seed on the same tree fails alike.
-    assert_eq!(lab.red(SUM_ID, 3), failure);
+    assert_eq!(lab.red(SUM_ID, 3), lab.red(SUM_ID, 3));
     let thrown = lab.red("thrown", 3);
     assert_eq!(
         (thrown.exceptions.as_slice(), thrown.message.as_str()),
@@ -206,14 +221,7 @@ fn runs_alike(lab: &Lab) {
     );
     lab.green("outer::inner > d2::green");
     lab.green("environment");
-    lab.green(r#"outer::what (is) [this]? a.b|c $1 \ "d" 'e' \:\: f"#);
-    lab.errored("skipped", "skipped");
-    lab.errored("later", "todo");
     lab.errored("missing", "no such test");
-    if lab.level.keeps_the_tree() {
-        let failure = lab.red("write", 3);
-        assert!(failure.message.contains("EROFS") || failure.message.contains("EACCES"));
-    }
 }
 
 /// A, A, B on the streams of values, and what is no generator that takes a seed.
@@ -238,6 +246,7 @@ fn seeds_are_told(lab: &Lab) {
 fn node_runs_exactly_one_test_with_its_seed() {
     let Some(lab) = Lab::new("node") else { return };
     runs_alike(&lab);
+    runs_alike_again(&lab);
     seeds_are_told(&lab);
     lab.errored("exit", "no such test");
     // Its pattern looks at a test's own name alone.
@@ -248,6 +257,7 @@ fn node_runs_exactly_one_test_with_its_seed() {
 fn jest_runs_exactly_one_test_with_its_seed() {
     let Some(lab) = Lab::new("jest") else { return };
     runs_alike(&lab);
+    runs_alike_again(&lab);
     seeds_are_told(&lab);
     lab.errored("exit", "no report");
     lab.green("a::same");
@@ -261,16 +271,89 @@ fn vitest_runs_exactly_one_test_with_its_seed() {
     runs_alike(&lab);
     lab.errored("inverted", "expected to fail");
     lab.errored("again", "more than once");
-    lab.green("b::same");
     // Another process would end with status 0; vitest takes the call for a failure.
     assert!(lab.red("exit", 3).message.contains("process.exit"));
     // A snapshot that is not there is not written, and no pass.
     assert!(!matches!(lab.run("snapshot", 3).outcome, Outcome::Green));
     let bench = lab.bench();
     let node = id(SUM_ID);
-    assert_eq!(bench.find(&node), Ok(Found::Test(Generator::FastCheck)));
     let honoured = honours_seed(&bench, (&node, Generator::FastCheck), None, &|_| {});
     assert_eq!(honoured, Honoured::Yes);
+}
+
+#[test]
+fn packages_are_found_at_every_level() {
+    for level in Level::ALL {
+        let files = [
+            ("package.json", r#"{"type": "module"}"#),
+            (
+                "tests/p.test.js",
+                "import { test } from 'node:test';\nimport fc from 'fast-check';\ntest('t', () => fc.assert(fc.property(fc.nat(), () => true)));\n",
+            ),
+        ];
+        let Some(lab) = Lab::at(Wanted::From(level), &files) else {
+            return;
+        };
+        lab.green("t");
+    }
+}
+
+/// `@fast-check/vitest` and `@fast-check/jest` put the seed behind the title.
+#[test]
+fn a_title_that_ends_with_the_seed_is_found_by_its_own_text() {
+    let property =
+        "test.prop([fc.nat()])('small', (x) => { if (x >= 1000) throw new RangeError('big'); });\n";
+    let import = format!("import {{ test, fc }} from '@fast-check/vitest';\n{property}");
+    let require = format!("const {{ test, fc }} = require('@fast-check/jest');\n{property}");
+    let Some(lab) = Lab::of(&[
+        ("package.json", "{}"),
+        (
+            "web/package.json",
+            r#"{"type": "module", "devDependencies": {"vitest": "4"}}"#,
+        ),
+        ("web/t.test.js", &import),
+        ("lib/package.json", r#"{"devDependencies": {"jest": "30"}}"#),
+        ("lib/t.test.js", &require),
+    ]) else {
+        return;
+    };
+    for node in ["web/t.test.js::small", "lib/t.test.js::small"] {
+        let node: NodeId = node.parse().expect("a node id");
+        let bench = lab.bench();
+        assert_eq!(
+            bench.find(&node),
+            Ok(Found::Test(Generator::FastCheck)),
+            "{node}"
+        );
+        let task = Task {
+            node: &node,
+            seed: Some(3),
+            hash_seed: 0,
+            generator: Generator::FastCheck,
+            purpose: Purpose::Vote,
+            stored: None,
+        };
+        let run = bench.run(&task);
+        assert_eq!(
+            run.outcome.failure().expect("a red").message,
+            "big",
+            "{node}"
+        );
+        let framework = lab.frameworks.of(&node).expect("a framework");
+        let line = framework.replay_line(&task);
+        let subject = Subject {
+            nodeid: &node,
+            seed: None,
+            runners: &["vitest".to_owned(), "jest".to_owned()],
+        };
+        let stored = parse(&line, subject).expect("a replay line");
+        let again = bench.run(&Task {
+            seed: None,
+            stored: Some(&stored),
+            ..task
+        });
+        assert_eq!(again.outcome, run.outcome, "{line}");
+    }
 }
 
 #[test]
@@ -308,7 +391,7 @@ fn the_commands_work_in_a_repository_with_installed_packages() {
         return;
     };
     let repo = TestRepo::new();
-    let test = "import { test } from 'node:test';\nimport fc from 'fast-check';\ntest('sums [a]', () => fc.assert(fc.property(fc.nat(), (x) => x < 1000)));\n";
+    let test = "import { test } from 'node:test';\nimport fc from 'fast-check';\ntest('sums [a]', () => fc.assert(fc.property(fc.nat(), (x) => x < 1000)));\ntest('flaky', () => fc.assert(fc.property(fc.nat(), () => { if (process.hrtime.bigint() % 97n === 0n) throw new Error('clock'); })));\n";
     repo.write(
         "package.json",
         r#"{"type": "module", "scripts": {"test": "node --test"}}"#,
@@ -376,6 +459,13 @@ fn the_commands_work_in_a_repository_with_installed_packages() {
         (Some(0), &Value::from(true)),
         "{told}"
     );
+    // Of a flaky one: never all well with a red, and what recurs took its seed.
+    let (_, row, told) = lane(&["window", "tests/a.test.js::flaky", "--seed", "7"]);
+    match row["status"].as_str() {
+        Some("merge-ok") => assert_eq!(row["failures"], 0, "{told}"),
+        Some("freeze-candidate") => assert_eq!(row["seed_honoured"], true, "{told}"),
+        other => assert_eq!(other, Some("inconclusive"), "{told}"),
+    }
     let status = repo.git(&["status", "--porcelain"]);
     assert_eq!(status, "", "the work tree was touched");
     assert!(

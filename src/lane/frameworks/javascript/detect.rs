@@ -154,6 +154,12 @@ fn script(package: &Value) -> &str {
     package["scripts"]["test"].as_str().unwrap_or_default()
 }
 
+/// The file at `path` imports a module; not where it cannot be read.
+pub(super) fn file_imports(tree: &Path, path: &str, module: &str) -> bool {
+    let text = plain(&tree.join(path), LARGEST).ok().flatten();
+    text.is_some_and(|text| imports(&text, module))
+}
+
 /// `from 'x'`, `import 'x'`, `require('x')`.
 fn imports(text: &str, module: &str) -> bool {
     static IMPORT: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -7,13 +7,13 @@
 mod detect;
 mod failure;
 pub mod modules;
+mod package;
 mod report;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::text::{LARGEST_REPORT, plain, quoted};
 use super::{Framework, Generator, Host, Purpose, Report, Site, Start, Task, nothing};
@@ -24,6 +24,7 @@ use crate::lane::process::{self, Ended, How, Limits, Order};
 use crate::model::NodeId;
 
 pub use detect::{Runner, detect};
+use package::{installed, major};
 
 /// The first major version of node that has all that is needed.
 const OLDEST_NODE: u64 = 20;
@@ -31,8 +32,6 @@ const OLDEST_NODE: u64 = 20;
 const OLDEST_VITEST: u64 = 3;
 /// The seed of runs that only look for a test.
 const LOOKING: i64 = 1;
-/// Bytes of a package's `package.json`.
-const LARGEST_PACKAGE: u64 = 1024 * 1024;
 
 const HOOKS: [(&str, &str); 10] = [
     ("entries.cjs", include_str!("hooks/entries.cjs")),
@@ -65,14 +64,9 @@ pub struct JavaScript {
     runner: Runner,
     node: PathBuf,
     version: String,
+    /// Where the tests' files can be looked at.
+    tree: PathBuf,
     needed: [PathBuf; 1],
-}
-
-/// A package that is installed for a tree.
-struct Package {
-    folder: PathBuf,
-    version: String,
-    about: Value,
 }
 
 impl JavaScript {
@@ -114,6 +108,7 @@ impl JavaScript {
             runner,
             needed: [answer.path.clone()],
             node: answer.path,
+            tree: host.tree.clone(),
             version: answer.version,
         })
     }
@@ -175,15 +170,18 @@ impl JavaScript {
 
     /// The words that choose the test, fit for a replay line. `file` is how its file is named.
     fn selection(&self, node: &NodeId, file: &str) -> Vec<String> {
+        let titles = titles(node);
         let pattern = match self.runner {
-            // Before version 22 it looks at a test's own name alone.
-            Runner::Node => title_pattern(
-                titles(node)
-                    .last()
-                    .map(std::slice::from_ref)
-                    .unwrap_or_default(),
-            ),
-            _ => title_pattern(&titles(node)),
+            // Before version 22 it looks at a test's own title alone.
+            Runner::Node => {
+                let own = titles.last().map(std::slice::from_ref);
+                title_pattern(own.unwrap_or_default(), false)
+            }
+            _ => {
+                let seeded = format!("@fast-check/{}", self.runner.name());
+                let seeded = detect::file_imports(&self.tree, node.path(), &seeded);
+                title_pattern(&titles, seeded)
+            }
         };
         match self.runner {
             Runner::Node => vec![format!("--test-name-pattern={pattern}"), file.to_owned()],
@@ -359,40 +357,4 @@ impl Framework for JavaScript {
         words.extend(chosen.iter().map(|word| quoted(word)));
         words.join(" ")
     }
-}
-
-impl Package {
-    /// The script that is started by the package's name.
-    fn program(&self, name: &str) -> Result<PathBuf, String> {
-        let bin = &self.about["bin"];
-        let path = bin.as_str().or_else(|| bin[name].as_str());
-        let path = path.ok_or_else(|| format!("the installed {name} has no program"))?;
-        Ok(self.folder.join(path))
-    }
-}
-
-/// A package as the file at `path` finds it.
-fn installed(tree: &Path, path: &str, name: &str) -> Option<Package> {
-    let mut folder = path;
-    while !folder.is_empty() {
-        folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let found = tree.join(folder).join("node_modules").join(name);
-        let text = plain(&found.join("package.json"), LARGEST_PACKAGE)
-            .ok()
-            .flatten();
-        if let Some(text) = text {
-            let about: Value = serde_json::from_str(&text).ok()?;
-            return Some(Package {
-                folder: found,
-                version: about["version"].as_str()?.to_owned(),
-                about,
-            });
-        }
-    }
-    None
-}
-
-fn major(version: &str) -> u64 {
-    let digits = version.split('.').next().unwrap_or_default();
-    digits.parse().unwrap_or(0)
 }
