@@ -7,8 +7,8 @@ use std::time::Duration;
 use frostline::demo::forge::{Answer, Fault, FileChange, Limits, NewPull};
 use frostline::git;
 use frostline::model::{
-    Author, AuthorKind, ChangeStatus, EntryKind, Fact, Only, Presence, Rule, Snapshot, Stats,
-    Verdict,
+    Author, AuthorKind, ChangeStatus, EntryKind, Fact, Only, Presence, RowTest, Rule, Snapshot,
+    Stats, Verdict,
 };
 
 use crate::support::world::{AGENT, PERSON, PROPERTY, REPO, World, contract, two_fixtures};
@@ -653,6 +653,14 @@ async fn the_forge_and_the_local_repository_give_the_same_snapshot() {
         files.push((path, path).into());
     }
     files.push(("docs/behavior/a.md", "nothing\n").into());
+    let frozen: String = ["test_plain", "test_gone"]
+        .map(|name| {
+            format!(
+                "tests/test_plain.py::{name} unstable_since=2026-01-01 frozen_runs=1 note=\"\"\n"
+            )
+        })
+        .concat();
+    files.push(("frozen_tests.txt", frozen).into());
     let world = World::with(files).await;
     let changed = text
         .replace("line 3\n", "line three\n")
@@ -779,6 +787,9 @@ fn assert_same(mut forge: Snapshot, mut local: Snapshot) {
         property.needs.as_deref(),
         Some("tests/support/strategies.py")
     );
+    let rows: Vec<_> = sources.rows.iter().collect();
+    let gone = "tests/test_plain.py::test_gone".to_owned();
+    assert_eq!(rows, [(&gone, &RowTest::Absent)]);
     let scopes = &forge.scopes;
     assert_eq!(scopes, &local.scopes);
     assert!(matches!(
