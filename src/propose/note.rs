@@ -25,6 +25,11 @@ pub fn note(snapshot: &Snapshot, fixture: &str, text: &str) -> Result<Proposal, 
     };
     let digest = digest_of(snapshot, entry)?;
     let path = format!("{FOLDER}/{}-{}.md", tag(fixture), &digest.as_str()[..12]);
+    if let Some(noted) = snapshot.scopes.notes.get(fixture) {
+        return Err(Unproposed(format!(
+            "{noted} names this fixture and its digest already; what it says is changed there, by hand"
+        )));
+    }
     let body =
         format!("# Behavior of {fixture}\n\nFixture: `{fixture}`\nSHA-256: `{digest}`\n\n{text}\n");
     Ok(Proposal {

@@ -166,6 +166,12 @@ fn a_note_names_the_fixture_and_its_digest() {
     for part in [FIXTURE, &digest, "Ranges are closed now."] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let again = Scene::quiet()
+        .change(FIXTURE, "[]")
+        .on_both(&file.path, text)
+        .snapshot();
+    let again = note(&again, FIXTURE, "Something else.").expect_err("nobody's words are replaced");
+    assert!(again.to_string().contains(&file.path), "{again}");
     let none = note(&snapshot, "src/parse.py", "x").expect_err("no fixture");
     assert!(none.to_string().contains("is no fixture"), "{none}");
 }
