@@ -558,6 +558,51 @@ async fn a_team_owns_a_row_as_far_as_its_members_may_be_read() {
 }
 
 #[tokio::test]
+async fn a_row_of_the_freeze_list_is_reopened_and_closed_where_the_ledger_is_off() {
+    let app = TestApp::start().await;
+    let list = "test/contract/flake-freeze.json";
+    let row = serde_json::json!({"nodeid": NODE, "reason": "clock jitter", "owner": "@wendy", "covers": [],
+        "frozen": true, "fixture_digest": manifest(&two_fixtures()), "seed": 7});
+    let evidence = serde_json::json!({"schema": "frostline.evidence/1", "property_id": "p", "nodeid": NODE,
+        "fixture_paths": [], "fixture_digest": manifest_with(NEW), "seed": 7, "runs": 7, "passes": 5,
+        "failures": 2, "signatures": [], "status": "freeze-candidate", "reason": "CLOCK"});
+    let rows = serde_json::json!({"version": 1, "entries": [row]});
+    let mut files = contract(&two_fixtures());
+    let config = "version: 1\ncontract: {ledger: off}\n";
+    files.extend([
+        (list, rows.to_string()).into(),
+        (".github/frostline.yml", config).into(),
+        ("test/contract/evidence.jsonl", format!("{evidence}\n")).into(),
+    ]);
+    app.forge.create_repo(REPO, files).unwrap();
+    app.forge
+        .set_right(REPO, "contents", Some(Access::Write))
+        .unwrap();
+    for (login, role) in [(WRITER, "write"), (OTHER, "write")] {
+        app.forge.set_role(REPO, login, Some(role)).unwrap();
+    }
+    let number = patch(&app, "fix", AGENT).await;
+    assert!(comment_of(&app, number).contains("/frostline reopen"));
+    let of = |at: u64| {
+        let branch = app.forge.pull(REPO, at).unwrap().head_branch;
+        let text = app.forge.file(REPO, &branch, list).unwrap().unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    for (at, command) in [(number + 1, "reopen"), (number + 2, "close")] {
+        let line = format!("/frostline {command} {NODE}");
+        let (result, reply) = say(&app, number, OTHER, &line).await;
+        assert_eq!(result, AskResult::Refused, "{command}: {reply}");
+        assert!(reply.contains("`@wendy`"), "who could: {reply}");
+        let (result, reply) = say(&app, number, WRITER, &line).await;
+        assert_eq!(result, AskResult::Done, "{command}: {reply}");
+        assert!(app.forge.pull(REPO, at).is_some(), "{command}");
+    }
+    assert!(of(number + 1).contains(&manifest_with(NEW)));
+    assert!(!of(number + 2).contains(NODE));
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_void_freeze_offers_its_button() {
     let (app, number) = frozen_desk("@wendy").await;
     let run = run(&app, number);
