@@ -603,6 +603,63 @@ async fn a_row_of_the_freeze_list_is_reopened_and_closed_where_the_ledger_is_off
 }
 
 #[tokio::test]
+async fn every_patch_of_an_answer_applies_to_the_base_branch() {
+    let (app, number) = frozen_desk("@wendy").await;
+    app.forge
+        .set_right(REPO, "contents", Some(Access::Read))
+        .unwrap();
+    let git = |folder: &std::path::Path, args: &[&str]| {
+        let done = std::process::Command::new("git")
+            .args(args)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "git {args:?}: {told}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let from = app.forge.git_dir(REPO);
+    git(
+        folder.path(),
+        &["clone", "-q", from.to_str().unwrap(), "base"],
+    );
+    let base = folder.path().join("base");
+    for (command, changed) in [
+        (format!("reopen {NODE}"), LEDGER.to_owned()),
+        (format!("close {NODE}"), LEDGER.to_owned()),
+        (
+            "freeze tests/test_plain.py::test_plain seed=3 reason=IO owner=@wendy".to_owned(),
+            LEDGER.to_owned(),
+        ),
+        (
+            format!("map src/é/new.py {NODE}"),
+            "test/contract/hunk-map.json".to_owned(),
+        ),
+        (
+            format!("note {FIXTURE} \"Two now: `a`.\""),
+            "docs/behavior/".to_owned(),
+        ),
+    ] {
+        let (result, reply) = say(&app, number, WRITER, &format!("/frostline {command}")).await;
+        assert_eq!(result, AskResult::Done, "{command}: {reply}");
+        let patch = reply
+            .split("diff\n")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{reply}"));
+        let patch = patch.split("```").next().unwrap();
+        let file = folder.path().join("one.patch");
+        std::fs::write(&file, patch).unwrap();
+        git(&base, &["apply", "--index", file.to_str().unwrap()]);
+        let names = git(&base, &["diff", "--cached", "--name-only"]);
+        assert!(names.starts_with(&changed), "{command}: {names}");
+        git(&base, &["reset", "-q", "--hard"]);
+    }
+    assert!(app.forge.pull(REPO, number + 1).is_none());
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn a_void_freeze_offers_its_button() {
     let (app, number) = frozen_desk("@wendy").await;
     let run = run(&app, number);
