@@ -6,21 +6,23 @@
 //! Invariant: what could not be read never makes a property live.
 
 mod named;
+mod needs;
 mod properties;
 mod rows;
 mod tree;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::facts::{Listed, Plan};
 use crate::model::{
-    Change, Class, Entry, FileDigest, Import, NodeId, Only, PropertyFact, Sha, SourceFacts,
-    Sources, TestFileFact,
+    Change, Class, Entry, FileDigest, NodeId, Only, PropertyFact, Sha, SourceFacts, Sources,
+    TestFileFact,
 };
-use crate::source::{self, Files, Language};
+use crate::source::{self, Language};
 use named::Named;
+use needs::{PACKAGE_FILES, is_support};
 use tree::Tree;
 
 /// A blob that has to be read, as text of a language.
@@ -181,76 +183,6 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         wanted
     }
 
-    /// Follows imports as far as sources were read; gives what has to be read to go on.
-    fn follow(&mut self) -> BTreeSet<Wanted> {
-        let mut wanted = BTreeSet::new();
-        let files = self.property_files();
-        let mut seen: BTreeSet<String> = files.into_iter().map(str::to_owned).collect();
-        let mut open: Vec<String> = seen.iter().cloned().collect();
-        let mut all_seen = false;
-        while let Some(path) = open.pop() {
-            let Some(source) = self.merged(&path) else {
-                continue;
-            };
-            let Some(read) = self.read.get(&source) else {
-                wanted.insert(source);
-                continue;
-            };
-            if !self.needs.contains_key(&path) {
-                let mut needed = read.whole().map_or_else(Vec::new, |facts| {
-                    source::needs(source.language, &path, facts, &self.tree)
-                });
-                if let Some(facts) = read.whole() {
-                    needed.extend(self.namesakes(source.language, facts));
-                    // One stands for all, lest this be files times files.
-                    let mut changed = self.loadable.iter().filter(|file| **file != path);
-                    if loads_anything(facts)
-                        && let Some(file) = changed.next()
-                    {
-                        needed.push((*file).to_owned());
-                        self.loads_anything = true;
-                    }
-                }
-                if source.language == Language::Python {
-                    needed.extend(conftests(&path).filter(|file| self.tree.is_file(file)));
-                }
-                needed.retain(|file| is_support(self.plan.class(file), file));
-                self.needs.insert(path.clone(), needed);
-            }
-            let all: &[&str] = match self.loads_anything && !std::mem::replace(&mut all_seen, true)
-            {
-                true => &self.loadable,
-                false => &[],
-            };
-            let needed = self.needs[&path].iter().map(String::as_str);
-            for needed in needed.chain(all.iter().copied()) {
-                if seen.insert(needed.to_owned()) {
-                    open.push(needed.to_owned());
-                }
-            }
-        }
-        self.reached = seen;
-        wanted
-    }
-
-    /// Files of the write-set that bear the name of a module that is imported, wherever they lie: where
-    /// Python looks for modules is decided when it runs, and what `#name` is in JavaScript a manifest says.
-    /// Elsewhere tests are often named after the production module that they import.
-    fn namesakes(&self, language: Language, facts: &SourceFacts) -> Vec<String> {
-        let imports = facts.imports.iter().filter(|import| match language {
-            Language::Python => true,
-            Language::Rust | Language::Go => false,
-            _ => import.target.starts_with('#'),
-        });
-        let names = imports.flat_map(|import| {
-            let own = import.target.rsplit(['.', '/', '#']).next();
-            own.into_iter()
-                .chain(import.names.iter().map(String::as_str))
-        });
-        let files = names.filter_map(|name| self.by_stem.get(name));
-        files.flatten().map(|path| (*path).to_owned()).collect()
-    }
-
     /// What the sources say.
     pub fn finish(self) -> Answers {
         let needs = self.needs_of_all();
@@ -348,37 +280,6 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
         self.merged_read(path)?.whole()
     }
 
-    /// For each file, a file of the write-set that it needs; what can't be read needs itself.
-    fn needs_of_all(&self) -> HashMap<&str, &str> {
-        let mut needed_by: HashMap<&str, Vec<&str>> = HashMap::new();
-        for (path, needs) in &self.needs {
-            for needed in needs {
-                needed_by.entry(needed).or_default().push(path);
-            }
-        }
-        let mut found: HashMap<&str, &str> = HashMap::new();
-        let mut open: VecDeque<(&str, &str)> = VecDeque::new();
-        for (path, needs) in &self.needs {
-            let unread = self.merged_facts(path).is_none();
-            if unread {
-                found.insert(path, path);
-                open.push_back((path, path));
-            }
-            for needed in needs.iter().filter(|needed| self.change(needed).is_some()) {
-                open.push_back((needed, needed));
-            }
-        }
-        while let Some((path, source)) = open.pop_front() {
-            for user in needed_by.get(path).into_iter().flatten() {
-                if !found.contains_key(user) {
-                    found.insert(user, source);
-                    open.push_back((user, source));
-                }
-            }
-        }
-        found
-    }
-
     /// Whether a change of a production file leaves everything outside of test items as it is.
     fn changes_only_tests(&self, change: &Change) -> Option<Only> {
         let (before, after) = (change.base.as_ref()?, change.merged.as_ref()?);
@@ -444,12 +345,6 @@ impl<'a, F: Fn(&str) -> Option<Entry>> Survey<'a, F> {
     }
 }
 
-/// The text loads code by something that no path can be read from: it may need every changed file.
-fn loads_anything(facts: &SourceFacts) -> bool {
-    let mut imports = facts.imports.iter();
-    imports.any(|import| import.target == Import::ANYTHING)
-}
-
 /// Where pytest looks for a `conftest.py` that a test file gets without naming it.
 pub(super) fn conftests(path: &str) -> impl Iterator<Item = String> + '_ {
     let dirs = path.rmatch_indices('/').map(|(at, _)| &path[..=at]);
@@ -463,14 +358,4 @@ fn source_of(path: &str, entry: Option<&Entry>) -> Option<Wanted> {
         id: entry.id.clone(),
         language: Language::of_path(path)?,
     })
-}
-
-/// Names that files have for their directory's sake.
-const PACKAGE_FILES: &[&str] = &["__init__", "index", "mod", "main", "lib"];
-
-/// Whether a test may need the file beyond its own: no production (that is what it tests), no fixture and
-/// no contract (they have rules of their own).
-fn is_support(class: Class, path: &str) -> bool {
-    !matches!(class, Class::Production | Class::Fixture | Class::Contract)
-        && (Language::of_path(path).is_some() || path.ends_with(".json"))
 }
