@@ -1,7 +1,7 @@
 //! Real vitest, jest and node with fast-check: single runs, each of them a trap of the facts that were
 //! measured, and the commands.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use frostline::contract::evidence;
@@ -391,23 +391,34 @@ fn the_commands_work_in_a_repository_with_installed_packages() {
         return;
     };
     let repo = TestRepo::new();
-    let test = "import { test } from 'node:test';\nimport fc from 'fast-check';\ntest('sums [a]', () => fc.assert(fc.property(fc.nat(), (x) => x < 1000)));\ntest('flaky', () => fc.assert(fc.property(fc.nat(), () => { if (process.hrtime.bigint() % 97n === 0n) throw new Error('clock'); })));\n";
+    let test = "import { test } from 'node:test';\nimport fc from 'fast-check';\nimport { least } from '@acme/lib';\ntest('sums [a]', () => fc.assert(fc.property(fc.nat(), (x) => x < least)));\ntest('flaky', () => fc.assert(fc.property(fc.nat(), () => { if (process.hrtime.bigint() % 97n === 0n) throw new Error('clock'); })));\n";
     repo.write(
         "package.json",
         r#"{"type": "module", "scripts": {"test": "node --test"}}"#,
     )
     .write(".gitignore", "node_modules\n")
+    .write(
+        "lib/package.json",
+        r#"{"name": "@acme/lib", "type": "module", "main": "index.js"}"#,
+    )
+    .write("lib/index.js", "export const least = 1000;\n")
     .write("tests/a.test.js", test)
     .write(
         ".github/frostline.yml",
         "version: 1\nlane:\n  runners: [node]\n",
     )
     .commit("tests");
-    std::os::unix::fs::symlink(
-        installed.join("node_modules"),
-        repo.path().join("node_modules"),
-    )
-    .expect("a link");
+    // A workspace is the tree's own, whatever the work tree holds.
+    repo.write("lib/index.js", "export const least = 5;\n");
+    let modules = repo.path().join("node_modules");
+    std::fs::create_dir_all(modules.join("@acme")).expect("a scope");
+    for (target, name) in [
+        (installed.join("node_modules/fast-check"), "fast-check"),
+        (installed.join("node_modules/pure-rand"), "pure-rand"),
+        (repo.path().join("lib"), "@acme/lib"),
+    ] {
+        std::os::unix::fs::symlink(target, modules.join(name)).expect("a link");
+    }
     let node = "tests/a.test.js::sums [a]";
     let lane = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_frostline"))
@@ -467,10 +478,5 @@ fn the_commands_work_in_a_repository_with_installed_packages() {
         other => assert_eq!(other, Some("inconclusive"), "{told}"),
     }
     let status = repo.git(&["status", "--porcelain"]);
-    assert_eq!(status, "", "the work tree was touched");
-    assert!(
-        Path::new(&installed)
-            .join("node_modules/fast-check")
-            .exists()
-    );
+    assert_eq!(status.trim(), "M lib/index.js", "the work tree was touched");
 }

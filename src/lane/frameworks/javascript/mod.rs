@@ -24,12 +24,12 @@ use crate::lane::process::{self, Ended, How, Limits, Order};
 use crate::model::NodeId;
 
 pub use detect::{Runner, detect};
-use package::{installed, major};
+use package::{installed, version};
 
 /// The first major version of node that has all that is needed.
 const OLDEST_NODE: u64 = 20;
-/// Of vitest: its reporters are told of whole runs.
-const OLDEST_VITEST: u64 = 3;
+/// Of vitest, with its minor version: its reporters are told of whole runs.
+const OLDEST_VITEST: (u64, u64) = (3, 2);
 /// The seed of runs that only look for a test.
 const LOOKING: i64 = 1;
 
@@ -101,7 +101,7 @@ impl JavaScript {
         };
         let answer: Answer =
             serde_json::from_str(said).map_err(|error| NoRunner::NoNode(error.to_string()))?;
-        if major(&answer.version) < OLDEST_NODE {
+        if version(&answer.version).0 < OLDEST_NODE {
             return Err(NoRunner::OldNode(answer.version));
         }
         Ok(Self {
@@ -147,11 +147,10 @@ impl JavaScript {
             ]);
             return Ok(words);
         }
-        let vitest = major(&package.version);
-        if vitest < OLDEST_VITEST {
+        if version(&package.version) < OLDEST_VITEST {
             return Err(format!(
-                "vitest is {}, and {OLDEST_VITEST} or later is needed",
-                package.version
+                "vitest is {}, and {}.{} or later is needed",
+                package.version, OLDEST_VITEST.0, OLDEST_VITEST.1
             ));
         }
         add(&[
@@ -161,10 +160,6 @@ impl JavaScript {
             "--retry=0",
             "--coverage.enabled=false",
         ]);
-        // A new snapshot is no pass; versions before 4 cannot be told so, and fail to write it.
-        if vitest >= 4 {
-            add(&["--update=none"]);
-        }
         Ok(words)
     }
 

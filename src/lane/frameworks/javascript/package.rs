@@ -45,7 +45,8 @@ pub(super) fn installed(tree: &Path, path: &str, name: &str) -> Option<Package> 
     None
 }
 
-pub(super) fn major(version: &str) -> u64 {
-    let digits = version.split('.').next().unwrap_or_default();
-    digits.parse().unwrap_or(0)
+/// Major and minor version.
+pub(super) fn version(text: &str) -> (u64, u64) {
+    let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }

@@ -250,22 +250,28 @@ fn generated(values: &str) -> Result<(Generator, Stream), String> {
         sha256: String::new(),
         values: 0,
     };
-    let mut foreign = false;
+    let (mut foreign, mut asserted) = (false, false);
     for row in &rows {
         match row {
             Told::Value { text } => {
                 digest.add(text.as_bytes());
                 stream.values += 1;
             }
-            Told::Asserted { own } => foreign |= !own,
+            Told::Asserted { own } => {
+                asserted = true;
+                foreign |= !own;
+            }
             Told::Ready | Told::Hooked => {}
         }
     }
     stream.sha256 = digest.finish().as_str().to_owned();
-    let generator = match (stream.values, foreign) {
-        (_, true) => Generator::SeedInSource,
-        (0, false) => Generator::NoGenerator,
-        (_, false) => Generator::FastCheck,
+    let generator = if foreign {
+        Generator::SeedInSource
+    } else if asserted || stream.values > 0 {
+        // Of versions whose values cannot be seen, nobody will say that the seed is honoured.
+        Generator::FastCheck
+    } else {
+        Generator::NoGenerator
     };
     Ok((generator, stream))
 }
@@ -492,6 +498,11 @@ mod tests {
                 format!("{hooked}{ready}{value}{value}{{\"row\":\"asserted\",\"own\":true}}\n"),
                 Generator::FastCheck,
                 2,
+            ),
+            (
+                format!("{hooked}{ready}{{\"row\":\"asserted\",\"own\":true}}\n"),
+                Generator::FastCheck,
+                0,
             ),
             (
                 format!("{hooked}{ready}{value}{{\"row\":\"asserted\",\"own\":false}}\n"),

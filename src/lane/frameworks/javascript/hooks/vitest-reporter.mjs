@@ -1,4 +1,4 @@
-// Tells what vitest did. Of vitest 3 and later.
+// Tells what vitest did.
 import { createRequire } from 'node:module';
 
 const { tell, thrown } = createRequire(import.meta.url)('./report.cjs');
@@ -10,6 +10,13 @@ function titles(test) {
 }
 
 export default class Reporter {
+  onInit(vitest) {
+    // A new snapshot is no pass. Not each version has a word for it.
+    for (const options of [vitest.snapshot?.options, vitest.config?.snapshotOptions]) {
+      if (options) options.updateSnapshot = 'none';
+    }
+  }
+
   onTestRunEnd(modules, unhandled) {
     for (const module of modules) {
       for (const test of module.children.allTests()) {
