@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::environment;
-use super::frameworks::{Framework, Frameworks, Generator, Purpose, Report, Site, Stream, Task};
+use super::frameworks::{
+    Framework, Frameworks, Generator, Purpose, Report, Site, Start, Stream, Task,
+};
 use super::model::Outcome;
 use super::process::{self, Cancel, Ended, Limits, Order};
 use super::sandbox::{Level, Places, wrap};
@@ -21,7 +24,19 @@ pub struct Bench<'a> {
     pub level: Level,
     pub limits: Limits,
     pub cancel: Cancel,
+    /// Hears of what takes long: a line for people.
+    pub told: fn(&str),
     /// What the tree looked like before the first run, where nothing keeps a run from writing to it.
+    untouched: Option<FileDigest>,
+    builds: Mutex<Builds>,
+}
+
+/// What was built of the tree.
+#[derive(Default)]
+struct Builds {
+    /// By framework and unit: that it is there, or why it is not.
+    done: BTreeMap<(String, String), Result<(), String>>,
+    /// What all of it looked like after the last build, where nothing keeps a run from writing to it.
     untouched: Option<FileDigest>,
 }
 
@@ -69,13 +84,16 @@ impl<'a> Bench<'a> {
             level,
             limits,
             cancel,
+            told: |_| {},
             untouched,
+            builds: Mutex::default(),
         })
     }
 
     fn site(&self) -> Site<'_> {
         Site {
             tree: &self.places.tree,
+            built: &self.places.built,
         }
     }
 
@@ -85,6 +103,14 @@ impl<'a> Bench<'a> {
     /// When none does, or it is not to be had here: a sentence.
     pub fn framework(&self, node: &NodeId) -> Result<&'a dyn Framework, String> {
         self.frameworks.of(node)
+    }
+
+    /// The line by which people run a task again.
+    ///
+    /// # Errors
+    /// As [`Self::framework`], and when there is none.
+    pub fn replay_line(&self, task: &Task<'_>) -> Result<String, String> {
+        self.framework(task.node)?.replay_line(task, self.site())
     }
 
     /// Names and versions of what decides which values a seed gives this test.
@@ -138,6 +164,9 @@ impl<'a> Bench<'a> {
     /// Runs one task in a process of its own; whatever goes wrong is an errored run.
     pub fn run(&self, task: &Task<'_>) -> Run {
         let run = self.framework(task.node).and_then(|framework| {
+            if task.stored.is_none() {
+                self.need_built(framework, task.node)?;
+            }
             let run = self.in_own_folder(task, framework);
             run.map_err(|error| format!("it could not be run: {error}"))
         });
@@ -157,6 +186,73 @@ impl<'a> Bench<'a> {
         }
     }
 
+    fn builds(&self) -> MutexGuard<'_, Builds> {
+        self.builds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Builds what a test needs, unless that was done before.
+    fn need_built(&self, framework: &dyn Framework, node: &NodeId) -> Result<(), String> {
+        let Some(unit) = framework.unit(node, self.site())? else {
+            return Ok(());
+        };
+        // Others wait meanwhile: they need the same, or the processors.
+        let mut builds = self.builds();
+        let key = (framework.name().to_owned(), unit);
+        if let Some(done) = builds.done.get(&key) {
+            return done.clone();
+        }
+        (self.told)(&format!("building the tests of {} once …", key.1));
+        let built = self.build(framework, &key.1);
+        if self.cancel.is_cancelled() {
+            return Err("it was cancelled".to_owned());
+        }
+        if self.untouched.is_some() {
+            let looks = fingerprint(&self.places.built);
+            builds.untouched = Some(looks.map_err(|error| error.to_string())?);
+        }
+        builds.done.insert(key, built.clone());
+        built
+    }
+
+    fn build(&self, framework: &dyn Framework, unit: &str) -> Result<(), String> {
+        let folder = &self.places.built;
+        let ended = private_folders(folder)
+            .map_err(|error| error.to_string())
+            .and_then(|()| framework.build(unit, self.site()))
+            .and_then(|start| self.obey(framework, start, folder, Limits::of_build()));
+        let ended = ended.map_err(|why| format!("it could not be built: {why}"))?;
+        framework.built(unit, &ended, self.site())
+    }
+
+    /// Starts a process that may write to one folder, and waits for its end.
+    fn obey(
+        &self,
+        framework: &dyn Framework,
+        start: Start,
+        folder: &Path,
+        limits: Limits,
+    ) -> Result<Ended, String> {
+        let mut places = Places {
+            run: folder.to_owned(),
+            ..self.places.clone()
+        };
+        places.needed.extend_from_slice(framework.needed());
+        let (argv, wrapped) = wrap(self.level, &places, &start.argv);
+        let mut env = environment::of_run(&self.places.search, folder);
+        env.extend(start.env);
+        let order = Order {
+            argv,
+            env,
+            cwd: start.cwd,
+            limits: Limits {
+                memory_bytes: limits.memory_bytes.filter(|_| start.bears_memory_limit),
+                ..limits
+            },
+            wrapped,
+        };
+        process::run(&self.places.program, &order, &self.cancel).map_err(|error| error.to_string())
+    }
+
     fn in_own_folder(&self, task: &Task<'_>, framework: &dyn Framework) -> std::io::Result<Run> {
         let folder = tempfile::Builder::new()
             .prefix("run-")
@@ -172,36 +268,16 @@ impl<'a> Bench<'a> {
         framework: &dyn Framework,
         folder: &Path,
     ) -> std::io::Result<Run> {
-        for made in ["home", "tmp"] {
-            std::fs::create_dir(folder.join(made))?;
-        }
+        private_folders(folder)?;
         framework.prepare(folder)?;
         let start = framework.start(task, self.site(), folder);
         let start = start.map_err(std::io::Error::other)?;
-        let mut places = Places {
-            run: folder.to_owned(),
-            ..self.places.clone()
+        let limits = match start.compiles {
+            true => Limits::of_build(),
+            false => self.limits,
         };
-        places.needed.extend_from_slice(framework.needed());
-        let (argv, wrapped) = wrap(self.level, &places, &start.argv);
-        let mut env = environment::of_run(&self.places.search, folder);
-        env.extend(start.env);
-        let memory = self
-            .limits
-            .memory_bytes
-            .filter(|_| start.bears_memory_limit);
-        let order = Order {
-            argv,
-            env,
-            cwd: start.cwd,
-            limits: Limits {
-                memory_bytes: memory,
-                ..self.limits
-            },
-            wrapped,
-        };
-        let ended = process::run(&self.places.program, &order, &self.cancel)
-            .map_err(std::io::Error::other)?;
+        let ended = self.obey(framework, start, folder, limits);
+        let ended = ended.map_err(std::io::Error::other)?;
         let report = framework.read(task, &ended, self.site(), folder);
         self.told(task, &ended, report)
     }
@@ -217,6 +293,11 @@ impl<'a> Bench<'a> {
         {
             outcome = Outcome::errored("a run has written into the tree");
         }
+        if let Some(before) = &self.builds().untouched
+            && fingerprint(&self.places.built)? != *before
+        {
+            outcome = Outcome::errored("a run has written into what was built of the tree");
+        }
         Ok(Run {
             outcome,
             seed: task.seed,
@@ -229,6 +310,14 @@ impl<'a> Bench<'a> {
             cancelled: ended.how == process::How::Cancelled,
         })
     }
+}
+
+/// The home and the folder for temporary files of a process, below the folder that it may write to.
+fn private_folders(folder: &Path) -> std::io::Result<()> {
+    for made in ["home", "tmp"] {
+        std::fs::create_dir_all(folder.join(made))?;
+    }
+    Ok(())
 }
 
 /// Removes a folder, also where a test took away its owner's rights.

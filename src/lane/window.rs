@@ -143,7 +143,7 @@ pub fn honours_seed(
     if generator == Generator::NoGenerator {
         return Honoured::DoesNotApply;
     }
-    if !generator.takes_seed() {
+    if !generator.is_decided_by_seed() {
         return Honoured::No(format!("its generator is {}", generator.words()));
     }
     let seed = seed.unwrap_or(SEED);

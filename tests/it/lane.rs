@@ -6,3 +6,5 @@ mod javascript;
 mod pytest;
 mod run;
 mod runners;
+mod rust;
+mod rust_commands;

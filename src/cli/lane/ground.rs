@@ -6,6 +6,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 
 use super::super::progress::Progress;
 use super::super::{runtime, signals};
+use super::say;
 use crate::config::repo::{LaneSettings, RepoConfig};
 use crate::git::Files;
 use crate::lane::bench::{Bench, remove};
@@ -138,6 +139,7 @@ impl Ground {
         let places = Places {
             program,
             search,
+            built: scratch.1.join("built"),
             tree,
             run,
             hidden: hidden_home(),
@@ -174,14 +176,17 @@ impl Ground {
 
     fn bench_of(&self, places: Places) -> anyhow::Result<Bench<'_>> {
         let places = (places, self.level);
-        Bench::new(&self.frameworks, places, self.limits, self.cancel.clone())
-            .context("the scratch tree cannot be read")
+        let bench = Bench::new(&self.frameworks, places, self.limits, self.cancel.clone());
+        let mut bench = bench.context("the scratch tree cannot be read")?;
+        bench.told = say::say;
+        Ok(bench)
     }
 
     /// Another tree to run on, in a folder of its own.
     pub fn beside(&self, files: &Files, name: &str) -> anyhow::Result<Bench<'_>> {
         let mut places = Places {
             tree: self.scratch.1.join(name),
+            built: self.scratch.1.join(format!("{name}-built")),
             ..self.places.clone()
         };
         std::fs::create_dir(&places.tree)?;

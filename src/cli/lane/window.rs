@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use super::super::{Outcome, out, place};
 use super::ground::{Ground, GroundArgs};
@@ -89,7 +89,6 @@ pub fn run(args: Args) -> Outcome {
         Status::FreezeCandidate => honoured(&args, &ground, (&bench, generator), seed)?,
         _ => None,
     };
-    let framework = ground.framework(&args.node)?;
     let replay = row::first_red(&window).map(|red| {
         let task = Task {
             node: &args.node,
@@ -99,8 +98,9 @@ pub fn run(args: Args) -> Outcome {
             purpose: Purpose::Vote,
             stored: None,
         };
-        framework.replay_line(&task)
+        bench.replay_line(&task)
     });
+    let replay = replay.transpose().map_err(|why| anyhow!(why))?;
     let about = About {
         node: &args.node,
         framework: row::framework(&bench, &args.node)?,

@@ -161,6 +161,10 @@ fn other_runners_have_selectors_of_their_own() {
             rust,
         ),
         (
+            "PROPTEST_RNG_SEED=9 cargo test -p p --bin tool lex::tests::roundtrip -- --exact",
+            rust,
+        ),
+        (
             "PROPTEST_RNG_SEED=9 cargo nextest run -E 'binary_id(p::p) & test(=lex::tests::roundtrip)'",
             rust,
         ),

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::text::{LARGEST_REPORT, plain, quoted};
-use super::{Framework, Generator, Purpose, Report, Site, Start, Task, nothing};
+use super::{Framework, Generator, Purpose, Report, Site, Start, Task, exit_status, nothing};
 use crate::config::repo::RunnerCommand;
 use crate::lane::junit::{self, Case, Failed, State};
 use crate::lane::model::{Failure, Outcome, Phase};
-use crate::lane::process::{Ended, How};
+use crate::lane::process::Ended;
 use crate::model::NodeId;
 
 const REPORT: &str = "report.xml";
@@ -77,6 +77,7 @@ impl Framework for Configured {
             env: BTreeMap::new(),
             cwd: site.tree.to_owned(),
             // Nothing is known of its runtime.
+            compiles: false,
             bears_memory_limit: false,
         })
     }
@@ -99,10 +100,10 @@ impl Framework for Configured {
         report
     }
 
-    fn replay_line(&self, task: &Task<'_>) -> String {
+    fn replay_line(&self, task: &Task<'_>, _: Site<'_>) -> Result<String, String> {
         let mut words = vec![self.command.name.clone(), quoted(task.node.as_str())];
         words.extend(task.seed.map(|seed| format!("--seed={seed}")));
-        words.join(" ")
+        Ok(words.join(" "))
     }
 }
 
@@ -113,17 +114,7 @@ fn outcome(
     tree: &str,
     ended: &Ended,
 ) -> Result<Outcome, String> {
-    let status = match ended.how {
-        How::Exit(status) => status,
-        How::Signal(signal) => return Err(format!("it was ended by signal {signal}")),
-        How::TimedOut => return Err(format!("it took longer than {} ms", ended.wall_ms)),
-        How::Cancelled => return Err("it was cancelled".to_owned()),
-        How::NotStarted => return Err(last_line(&ended.output)),
-        How::LeftAlive => return Err("a process that it started could not be ended".to_owned()),
-    };
-    if status >= 128 {
-        return Err(format!("it was ended by signal {}", status - 128));
-    }
+    let status = exit_status(ended)?;
     let text = text.ok_or_else(|| {
         format!(
             "there is no report, and it ended with {status}: {}",
@@ -190,6 +181,7 @@ fn words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::process::How;
 
     const ID: &str = "spec/a.lua::adds";
 

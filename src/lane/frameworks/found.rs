@@ -7,6 +7,7 @@ use super::Framework;
 use super::configured::Configured;
 use super::javascript::{JavaScript, Runner, detect};
 use super::pytest::Pytest;
+use super::rust::Rust;
 use crate::config::repo::RunnerCommand;
 use crate::lane::process::Cancel;
 use crate::model::NodeId;
@@ -16,16 +17,18 @@ use crate::model::NodeId;
 pub enum Kind {
     Pytest,
     JavaScript,
+    Rust,
 }
 
 impl Kind {
-    pub const ALL: [Self; 2] = [Self::Pytest, Self::JavaScript];
+    pub const ALL: [Self; 3] = [Self::Pytest, Self::JavaScript, Self::Rust];
 
     /// Extensions of the files whose tests it runs.
     fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Pytest => &["py"],
             Self::JavaScript => &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"],
+            Self::Rust => &["rs"],
         }
     }
 
@@ -34,6 +37,7 @@ impl Kind {
         match self {
             Self::Pytest => "pytest",
             Self::JavaScript => "vitest, jest or node",
+            Self::Rust => "cargo",
         }
     }
 
@@ -91,6 +95,7 @@ pub struct Frameworks {
     pytest: OnceLock<Result<Pytest, String>>,
     /// In the order of [`Runner::ALL`].
     javascript: [OnceLock<Result<JavaScript, String>>; 3],
+    rust: OnceLock<Result<Rust, String>>,
 }
 
 impl Frameworks {
@@ -101,6 +106,7 @@ impl Frameworks {
             host,
             pytest: OnceLock::new(),
             javascript: Default::default(),
+            rust: OnceLock::new(),
         }
     }
 
@@ -122,6 +128,7 @@ impl Frameworks {
                     None => Err(format!("no framework of this version runs {node}")),
                 }
             }
+            Kind::Rust => found(&self.rust, || Rust::find(&self.host)),
         }
     }
 
@@ -170,12 +177,16 @@ mod tests {
             ("tests/test_a.py::test_a[x.rs]", Kind::Pytest),
             ("web/a.test.ts::adds", Kind::JavaScript),
             ("web/a.mjs::adds", Kind::JavaScript),
+            ("src/a.py.rs::tests::t", Kind::Rust),
         ] {
             assert_eq!(of(node), Ok(kind), "{node}");
         }
         for node in ["tests/a.pyi::t", "tests.py/a::t", "py::t", "tests/a.PY::t"] {
             let why = of(node).expect_err(node);
-            assert!(why.contains("*.py by pytest"), "{node}: {why}");
+            assert!(
+                why.contains("*.py by pytest") && why.contains("*.rs by cargo"),
+                "{node}: {why}"
+            );
         }
     }
 }

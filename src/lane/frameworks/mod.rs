@@ -6,6 +6,7 @@ pub mod configured;
 mod found;
 pub mod javascript;
 pub mod pytest;
+pub mod rust;
 mod text;
 
 use std::collections::BTreeMap;
@@ -15,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::model::Outcome;
-use super::process::Ended;
+use super::process::{Ended, How};
 use crate::contract::replay::Replay;
 use crate::model::NodeId;
 
 pub use found::{Frameworks, Host};
+use text::first_words;
 
 /// One run of one test.
 #[derive(Debug, Clone)]
@@ -53,6 +55,8 @@ pub struct Start {
     /// Beside [`super::environment::of_run`].
     pub env: Environment,
     pub cwd: PathBuf,
+    /// It compiles before it runs: the limits of a build hold.
+    pub compiles: bool,
     /// The runtime bears a limit of its address space.
     pub bears_memory_limit: bool,
 }
@@ -71,15 +75,25 @@ pub enum Generator {
     Derandomize,
     /// The seed stands in the test's source.
     SeedInSource,
+    Proptest,
+    /// proptest, with cases that were saved when they failed: these run first, whatever the seed is.
+    ProptestSaved,
+    /// quickcheck of Rust, which takes no seed from outside.
+    Quickcheck,
     /// Nothing is generated: a seed does not apply.
     NoGenerator,
 }
 
 impl Generator {
     pub fn takes_seed(self) -> bool {
+        self.is_decided_by_seed() || self == Self::ProptestSaved
+    }
+
+    /// A seed alone decides what is generated.
+    pub fn is_decided_by_seed(self) -> bool {
         matches!(
             self,
-            Self::Hypothesis | Self::FastCheck | Self::Configured | Self::Randomly
+            Self::Hypothesis | Self::FastCheck | Self::Configured | Self::Randomly | Self::Proptest
         )
     }
 
@@ -92,6 +106,9 @@ impl Generator {
             Self::Randomly => "pytest-randomly, which seeds `random` and takes a seed",
             Self::Derandomize => "Hypothesis with derandomize=True, which ignores seeds",
             Self::SeedInSource => "one with a seed in the source, which ignores others",
+            Self::Proptest => "proptest, which takes a seed",
+            Self::ProptestSaved => "proptest with saved cases, which run before those of a seed",
+            Self::Quickcheck => "quickcheck, which takes no seed",
             Self::NoGenerator => "none: a seed does not apply",
         }
     }
@@ -131,6 +148,8 @@ fn nothing(outcome: Outcome) -> Report {
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     pub tree: &'a Path,
+    /// A folder that lives as long as the tree, for what is built of it; a run can only read it.
+    pub built: &'a Path,
 }
 
 /// A framework that was found for a repository.
@@ -162,5 +181,49 @@ pub trait Framework: Sync {
     fn read(&self, task: &Task<'_>, ended: &Ended, site: Site<'_>, folder: &Path) -> Report;
 
     /// The line by which people run the task again (protocol 3.5), without paths of this machine.
-    fn replay_line(&self, task: &Task<'_>) -> String;
+    ///
+    /// # Errors
+    /// Why there is none: a clause.
+    fn replay_line(&self, task: &Task<'_>, site: Site<'_>) -> Result<String, String>;
+
+    /// What has to be built, once for a tree, before this test can run; `None` where nothing has.
+    ///
+    /// # Errors
+    /// Why nothing can be built for it: a clause.
+    fn unit(&self, _: &NodeId, _: Site<'_>) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// How to build a unit, with [`Site::built`] as the only place to write.
+    ///
+    /// # Errors
+    /// Why it cannot be built: a clause.
+    fn build(&self, unit: &str, _: Site<'_>) -> Result<Start, String> {
+        Err(format!("{unit} is nothing that is built"))
+    }
+
+    /// Takes in what the build of a unit came to.
+    ///
+    /// # Errors
+    /// Why no test of it can be run: a clause.
+    fn built(&self, _: &str, _: &Ended, _: Site<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The exit status of a process that ended by itself.
+///
+/// # Errors
+/// How it ended instead: a clause.
+fn exit_status(ended: &Ended) -> Result<i32, String> {
+    match ended.how {
+        // A wrapper tells a signal so.
+        How::Exit(status @ 129..) => Err(format!("it was ended by signal {}", status - 128)),
+        How::Exit(status) => Ok(status),
+        How::Signal(signal) => Err(format!("it was ended by signal {signal}")),
+        How::TimedOut => Err(format!("it took longer than {} ms", ended.wall_ms)),
+        How::Cancelled => Err("it was cancelled".to_owned()),
+        How::NotStarted => Err(first_words(&ended.output)),
+        How::LeftAlive => Err("a process that it started could not be ended".to_owned()),
+    }
 }

@@ -34,3 +34,9 @@ pub(super) fn quoted(word: &str) -> String {
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
+
+/// The first line that is not blank, as far as it fits in a sentence.
+pub(super) fn first_words(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.unwrap_or_default().chars().take(300).collect()
+}

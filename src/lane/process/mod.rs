@@ -67,6 +67,20 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Of a build: compilers and linkers take long, write large files and reserve much address space.
+    pub fn of_build() -> Self {
+        Self {
+            timeout_ms: 60 * 60 * 1000,
+            cpu_seconds: 60 * 60,
+            file_bytes: 16 * 1024 * 1024 * 1024,
+            open_files: 4096,
+            memory_bytes: None,
+            ..Self::default()
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

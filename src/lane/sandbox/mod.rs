@@ -78,6 +78,8 @@ pub struct Places {
     pub search: String,
     /// The exported tree; read-only.
     pub tree: PathBuf,
+    /// What is built of the tree, once something is; read-only for a run.
+    pub built: PathBuf,
     /// The one folder that a run may write to.
     pub run: PathBuf,
     /// The user's home, which a run does not see where that can be kept from it.
@@ -172,6 +174,8 @@ fn bubblewrap(places: &Places) -> Vec<String> {
     for path in places.needed.iter().chain([&places.program, &places.tree]) {
         add(["--ro-bind".to_owned(), text(path), text(path)]);
     }
+    let built = text(&places.built);
+    add(["--ro-bind-try".to_owned(), built.clone(), built]);
     add(["--bind".to_owned(), text(&places.run), text(&places.run)]);
     let rest = [
         "--unshare-all",

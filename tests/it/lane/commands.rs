@@ -368,10 +368,10 @@ fn what_cannot_be_run_is_told_in_one_sentence() {
     let Some(lane) = Lane::new("def test_t(): pass\n") else {
         return;
     };
-    lane.repo.write("src/a.rs", "").commit("rust");
+    lane.repo.write("src/a.go", "").commit("go");
     for (node, why) in [
         ("tests/test_f.py", "names no test"),
-        ("src/a.rs::t", "tests can be run in *.py by pytest"),
+        ("src/a.go::t", "*.rs by cargo"),
         ("tests/gone.py::t", "has no file tests/gone.py"),
         ("tests/test_f.py::test_gone", "no such test"),
     ] {

@@ -24,6 +24,7 @@ impl Stage {
         let places = Places {
             program: PathBuf::from(env!("CARGO_BIN_EXE_frostline")),
             search: std::env::var("PATH").unwrap_or_default(),
+            built: folder.path().join("built"),
             tree,
             run,
             hidden: None,

@@ -339,8 +339,7 @@ fn a_title_that_ends_with_the_seed_is_found_by_its_own_text() {
             "big",
             "{node}"
         );
-        let framework = lab.frameworks.of(&node).expect("a framework");
-        let line = framework.replay_line(&task);
+        let line = bench.replay_line(&task).expect("a line");
         let subject = Subject {
             nodeid: &node,
             seed: None,

@@ -171,7 +171,7 @@ fn noise(ground: &Ground, bench: &Bench<'_>, planned: &Planned) -> anyhow::Resul
                     "seed": trial.seed,
                     "fixture_digest": planned.target.after,
                     "reason": clock.then_some("CLOCK"),
-                    "replay": ground.framework(&trial.node)?.replay_line(&trial.task()),
+                    "replay": bench.replay_line(&trial.task()).map_err(|why| anyhow!(why))?,
                 },
                 "reasons": ["ORDER", "CLOCK", "IO"],
                 "framework": row::framework(bench, &trial.node)?,

@@ -307,6 +307,7 @@ impl Framework for JavaScript {
             env: self.env(task, &setting.package, tree, folder),
             cwd: tree.to_owned(),
             // WebAssembly reserves far more than it uses.
+            compiles: false,
             bears_memory_limit: false,
         })
     }
@@ -336,7 +337,7 @@ impl Framework for JavaScript {
         report::judge(&rows, &values, &asked, ended)
     }
 
-    fn replay_line(&self, task: &Task<'_>) -> String {
+    fn replay_line(&self, task: &Task<'_>, _: Site<'_>) -> Result<String, String> {
         let mut words: Vec<String> = task
             .seed
             .map(|seed| format!("FC_SEED={seed}"))
@@ -350,6 +351,6 @@ impl Framework for JavaScript {
         words.extend(own.iter().map(|&word| word.to_owned()));
         let chosen = self.selection(task.node, task.node.path());
         words.extend(chosen.iter().map(|word| quoted(word)));
-        words.join(" ")
+        Ok(words.join(" "))
     }
 }

@@ -4,11 +4,12 @@
 
 use serde::Deserialize;
 
-use super::super::{Generator, Purpose, Report, Stream};
+use super::super::text::first_words;
+use super::super::{Generator, Purpose, Report, Stream, exit_status};
 use super::failure::{Folders, Thrown, failure, seed};
 use crate::digest::Pieces;
 use crate::lane::model::{Outcome, Phase};
-use crate::lane::process::{Ended, How};
+use crate::lane::process::Ended;
 
 /// One thing that a runner told.
 #[derive(Debug, Deserialize)]
@@ -105,7 +106,7 @@ pub(super) fn judge(text: &str, values: &str, asked: &Asked<'_>, ended: &Ended) 
 
 /// The one row of the test that was asked for, where nothing else ran.
 fn exactly_it(text: &str, asked: &Asked<'_>, ended: &Ended) -> Result<TestRow, String> {
-    let status = exit_status(asked, ended)?;
+    let status = status_of(asked, ended)?;
     let rows: Result<Vec<Row>, _> = text.lines().map(serde_json::from_str).collect();
     let rows = rows.map_err(|error| format!("its report is damaged: {error}"))?;
     if rows.is_empty() {
@@ -193,7 +194,7 @@ fn is_part(row: &TestRow, asked: &Asked<'_>) -> bool {
 }
 
 fn outcome(row: &TestRow, asked: &Asked<'_>, ended: &Ended) -> Result<Outcome, String> {
-    let status = exit_status(asked, ended)?;
+    let status = status_of(asked, ended)?;
     if row.runs > 1 {
         return Err(
             "it ran more than once in one run; switch off what repeats failed tests".to_owned(),
@@ -277,18 +278,10 @@ fn generated(values: &str) -> Result<(Generator, Stream), String> {
 }
 
 /// The exit status, where it says something of a test: 0 or 1.
-fn exit_status(asked: &Asked<'_>, ended: &Ended) -> Result<i32, String> {
-    let status = match ended.how {
-        How::Exit(status) => status,
-        How::Signal(signal) => return Err(format!("it was ended by signal {signal}")),
-        How::TimedOut => return Err(format!("it took longer than {} ms", ended.wall_ms)),
-        How::Cancelled => return Err("it was cancelled".to_owned()),
-        How::NotStarted => return Err(first_words(&ended.output)),
-        How::LeftAlive => return Err("a process that it started could not be ended".to_owned()),
-    };
+fn status_of(asked: &Asked<'_>, ended: &Ended) -> Result<i32, String> {
+    let status = exit_status(ended)?;
     match status {
         0 | 1 => Ok(status),
-        128.. => Err(format!("it was ended by signal {}", status - 128)),
         _ => Err(format!(
             "{} ended with {status}{}",
             asked.runner,
@@ -306,14 +299,10 @@ fn told(ended: &Ended) -> String {
         .map_or_else(String::new, |line| format!(": {}", first_words(line)))
 }
 
-fn first_words(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty());
-    line.unwrap_or_default().chars().take(300).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::process::How;
 
     const FILE: &str = "/s/tree/t.test.js";
 

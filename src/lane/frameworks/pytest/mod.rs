@@ -244,6 +244,7 @@ impl Framework for Pytest {
             argv,
             env: self.env(task, tree, folder),
             cwd: tree.to_owned(),
+            compiles: false,
             bears_memory_limit: true,
         })
     }
@@ -261,13 +262,13 @@ impl Framework for Pytest {
         }
     }
 
-    fn replay_line(&self, task: &Task<'_>) -> String {
+    fn replay_line(&self, task: &Task<'_>, _: Site<'_>) -> Result<String, String> {
         let mut words = vec![
             format!("PYTHONHASHSEED={}", task.hash_seed),
             "pytest".to_owned(),
             quoted(task.node.as_str()),
         ];
         words.extend(self.seed_words(task));
-        words.join(" ")
+        Ok(words.join(" "))
     }
 }

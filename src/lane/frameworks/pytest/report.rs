@@ -4,9 +4,10 @@
 
 use serde::Deserialize;
 
-use super::super::{Generator, Report, Stream, nothing};
+use super::super::text::first_words;
+use super::super::{Generator, Report, Stream, exit_status, nothing};
 use crate::lane::model::{Failure, Frame, Outcome, Phase};
-use crate::lane::process::{Ended, How};
+use crate::lane::process::Ended;
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "row", rename_all = "lowercase")]
@@ -89,7 +90,7 @@ fn generator(word: &str) -> Option<Generator> {
 }
 
 fn outcome(rows: &[Row], id: &str, ended: &Ended) -> Result<Outcome, String> {
-    let status = exit_status(ended)?;
+    let status = status_of(ended)?;
     let phases = phases_of(rows, id, status, ended)?;
     if let Some(row) = phases.iter().find(|row| row.outcome == "failed") {
         return match status {
@@ -147,21 +148,13 @@ fn outcome(rows: &[Row], id: &str, ended: &Ended) -> Result<Outcome, String> {
 }
 
 /// The exit status, where it says something of a test: 0 or 1.
-fn exit_status(ended: &Ended) -> Result<i32, String> {
-    let status = match ended.how {
-        How::Exit(status) => status,
-        How::Signal(signal) => return Err(format!("it was ended by signal {signal}")),
-        How::TimedOut => return Err(format!("it took longer than {} ms", ended.wall_ms)),
-        How::Cancelled => return Err("it was cancelled".to_owned()),
-        How::NotStarted => return Err(first_words(&ended.output)),
-        How::LeftAlive => return Err("a process that it started could not be ended".to_owned()),
-    };
+fn status_of(ended: &Ended) -> Result<i32, String> {
+    let status = exit_status(ended)?;
     match status {
         0 | 1 => Ok(status),
         2 => Err(format!("pytest could not collect it{}", told(ended))),
         4 => Err(format!("pytest found no such test{}", told(ended))),
         5 => Err("pytest ran no test".to_owned()),
-        128.. => Err(format!("it was ended by signal {}", status - 128)),
         _ => Err(format!("pytest ended with {status}{}", told(ended))),
     }
 }
@@ -251,14 +244,10 @@ fn failure(row: &PhaseRow) -> Failure {
     }
 }
 
-fn first_words(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty());
-    line.unwrap_or_default().chars().take(300).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::process::How;
 
     const ID: &str = "tests/t.py::t";
 
