@@ -201,7 +201,10 @@ impl<'a> Bench<'a> {
         if let Some(done) = builds.done.get(&key) {
             return done.clone();
         }
-        (self.told)(&format!("building the tests of {} once …", key.1));
+        (self.told)(&format!(
+            "building the tests below {}/, once for this tree …",
+            key.1
+        ));
         let built = self.build(framework, &key.1);
         if self.cancel.is_cancelled() {
             return Err("it was cancelled".to_owned());

@@ -182,10 +182,10 @@ fn bubblewrap(places: &Places) -> Vec<String> {
         "--cap-drop",
         "ALL",
         "--die-with-parent",
-        "--chdir",
+        // Where it is started is where it begins, as at the other levels.
+        "--",
     ];
     words.extend(rest.map(str::to_owned));
-    words.extend([text(&places.tree), "--".to_owned()]);
     words
 }
 

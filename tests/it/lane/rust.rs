@@ -46,7 +46,9 @@ mod tests {
     #[test]
     fn inside() {
         assert_eq!(env!("CARGO_PKG_NAME"), std::env::var("CARGO_PKG_NAME").unwrap());
-        assert!(std::path::Path::new("Cargo.toml").exists());
+        let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+        assert_eq!(folder, env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(std::env::current_dir().unwrap(), std::path::Path::new(&folder));
         let tokens = std::env::vars().filter(|(name, _)| name.contains("TOKEN") || name == "CI");
         assert_eq!(tokens.count(), 0);
     }
@@ -442,6 +444,47 @@ fn a_package_without_a_lock_is_not_run() {
         bench.run(&task(&node, None, Generator::NoGenerator)),
         "no Cargo.lock",
     );
+}
+
+#[test]
+fn rust_is_built_and_run_at_every_level_that_works() {
+    for level in Level::ALL {
+        let places = tree(
+            &format!("lane-rust-{}", level.name()),
+            &[
+                (
+                    "Cargo.toml",
+                    "[package]\nname = \"l\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+                ),
+                (
+                    "Cargo.lock",
+                    "version = 4\n\n[[package]]\nname = \"l\"\nversion = \"0.1.0\"\n",
+                ),
+                (
+                    "src/lib.rs",
+                    "#[test]\nfn green() {}\n#[test]\nfn writes() {\n    let own = std::env::current_exe().unwrap();\n    std::fs::write(own.with_extension(\"x\"), \"\").unwrap();\n}\n",
+                ),
+            ],
+        );
+        // Of an earlier run, which may have written into it.
+        frostline::lane::bench::remove(&places.built);
+        let frameworks = frameworks(&places);
+        let bench = bench(&frameworks, places, Wanted::From(level));
+        let [green, writes] = ["green", "writes"].map(|name| {
+            let node = id(&format!("src/lib.rs::{name}"));
+            bench
+                .run(&task(&node, None, Generator::NoGenerator))
+                .outcome
+        });
+        assert_eq!(green, Outcome::Green, "{level:?}");
+        match writes {
+            Outcome::Red(_) if bench.level.keeps_the_tree() => {}
+            Outcome::Errored { why } if !bench.level.keeps_the_tree() => {
+                assert!(why.contains("what was built"), "{why}");
+            }
+            other => panic!("{level:?}: {other:?}"),
+        }
+    }
 }
 
 fn generator(node: &str) -> (Generator, Honoured) {

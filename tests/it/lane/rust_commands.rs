@@ -83,7 +83,7 @@ fn a_row_of_a_rust_test_is_written_and_its_line_runs_again() {
     let answer = lane.run(&[&window[..], &["--out", &out]].concat());
     assert_eq!(answer.code, 1, "{}", answer.told);
     assert!(
-        answer.told.contains("building the tests of . once"),
+        answer.told.contains("building the tests below ./, once"),
         "{}",
         answer.told
     );

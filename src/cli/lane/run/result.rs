@@ -144,7 +144,9 @@ fn proposal(ground: &Ground, bench: &Bench<'_>, planned: &Planned) -> anyhow::Re
     Ok(match trial.action() {
         Some(Action::PinSeedNoise) => noise(ground, bench, planned)?,
         Some(Action::BlockInvariant | Action::BlockShrink)
-            if trial.seed.is_some() && planned.seed_from != SeedFrom::Corpus =>
+            if trial.seed.is_some()
+                && trial.generator.is_decided_by_seed()
+                && planned.seed_from != SeedFrom::Corpus =>
         {
             json!({"what": "corpus-seed", "nodeid": trial.node, "seed": trial.seed})
         }

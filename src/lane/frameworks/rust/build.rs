@@ -1,7 +1,7 @@
 //! Builds the tests of one package, once for a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -200,12 +200,16 @@ fn binary(
     messages: &[Message],
     site: Site<'_>,
 ) -> Result<(Binary, PathBuf), String> {
-    let in_tree = |path: &Path| path.strip_prefix(site.tree).map(Path::to_owned);
+    let in_tree = |path: &Path| {
+        let below = path.strip_prefix(site.tree).ok()?;
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        below.components().all(is_plain).then(|| below.to_owned())
+    };
     let name = &target.name;
-    let outside = |_| format!("the test target {name} lies outside of the tree");
-    let main = in_tree(&target.src_path).map_err(outside)?;
+    let outside = || format!("the test target {name} lies outside of the tree");
+    let main = in_tree(&target.src_path).ok_or_else(outside)?;
     let folder = message.manifest_path.parent().unwrap_or(Path::new(""));
-    let folder = in_tree(folder).map_err(outside)?;
+    let folder = in_tree(folder).ok_or_else(outside)?;
     let listed = Path::new(executable).with_extension("d");
     let listed = plain(&listed, LARGEST)?;
     let listed = sources(&listed.unwrap_or_default());
