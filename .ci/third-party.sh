@@ -65,6 +65,8 @@ venv() {
 
 venv pytest pytest==9.2.0 hypothesis==6.170.17 pytest-randomly==5.1.0
 venv pytest-old pytest==9.2.0 hypothesis==6.100.0
+# Importing Hypothesis takes three times as long as pytest alone.
+venv pytest-bare pytest==9.2.0
 
 # modules NAME PACKAGE@VERSION…: these npm packages and what they need, in target/third-party/NAME.
 modules() {

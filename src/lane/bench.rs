@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::diagnose;
 use super::environment;
 use super::frameworks::{
     Framework, Frameworks, Generator, Purpose, Report, Site, Start, Stream, Task,
@@ -274,11 +275,16 @@ impl<'a> Bench<'a> {
         private_folders(folder)?;
         framework.prepare(folder)?;
         let start = framework.start(task, self.site(), folder);
-        let start = start.map_err(std::io::Error::other)?;
+        let mut start = start.map_err(std::io::Error::other)?;
         let limits = match start.compiles {
             true => Limits::of_build(),
             false => self.limits,
         };
+        if let Purpose::Pinned(intervention) = task.purpose {
+            let words = diagnose::words(intervention, &self.places.search);
+            let words = words.map_err(std::io::Error::other)?;
+            start.argv.splice(0..0, words);
+        }
         let ended = self.obey(framework, start, folder, limits);
         let ended = ended.map_err(std::io::Error::other)?;
         let report = framework.read(task, &ended, self.site(), folder);

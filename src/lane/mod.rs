@@ -1,7 +1,8 @@
 //! The lane (protocol 6): runs properties with pinned seeds, each run in a fresh process, and tells noise
 //! from a real failure.
 //!
-//! The judgement (`model`, `signature`, `classify`, `action`, `example`, `junit`, `results`, `router`) is PURE.
+//! The judgement (`model`, `signature`, `classify`, `cause`, `action`, `example`, `junit`, `results`, `router`)
+//! is PURE.
 //!
 //! Invariants:
 //! - A run is green only where the framework's own report and the exit status agree on exactly this
@@ -11,7 +12,10 @@
 pub mod action;
 #[cfg(target_os = "linux")]
 pub mod bench;
+pub mod cause;
 pub mod classify;
+#[cfg(target_os = "linux")]
+pub mod diagnose;
 pub mod environment;
 pub mod example;
 #[cfg(target_os = "linux")]

@@ -32,7 +32,7 @@ pub struct Wish<'a> {
 impl Wish<'_> {
     /// The seed of a run. What pytest-randomly seeds is all the chance that such a test has: with one seed
     /// no window would ever see it flake.
-    fn seed_of(&self, at: usize) -> Option<i64> {
+    pub(super) fn seed_of(&self, at: usize) -> Option<i64> {
         let step = match self.generator {
             Generator::Randomly => i64::try_from(at).unwrap_or(i64::MAX),
             _ => 0,

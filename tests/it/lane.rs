@@ -1,6 +1,7 @@
 //! The lane on real processes, real isolation and real test frameworks.
 
 mod commands;
+mod flaky;
 mod isolation;
 mod javascript;
 mod pytest;

@@ -15,6 +15,7 @@ const PURE: &[&str] = &[
     "src/init",
     "src/publish/plan.rs",
     "src/lane/action.rs",
+    "src/lane/cause.rs",
     "src/lane/classify",
     "src/lane/example.rs",
     "src/lane/junit",

@@ -1,6 +1,8 @@
 //! `frostline lane`: runs properties of a local checkout (protocol 6).
 
+mod cause;
 mod ground;
+mod line;
 mod probe;
 mod replay;
 mod row;

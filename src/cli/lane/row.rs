@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
+use super::cause::Diagnosis;
 use super::ground::Ground;
 use super::scope::{self, Scope};
 use crate::lane::bench::{Bench, Run};
+use crate::lane::cause::Cause;
 use crate::lane::classify::{Bound, Note, Stop, Verdict, missed_rates};
 use crate::lane::model::Outcome;
 use crate::lane::signature::Signature;
@@ -25,6 +27,7 @@ pub struct About<'a> {
     /// The line that shows the first red again.
     pub replay: Option<String>,
     pub seed_honoured: Option<bool>,
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// The members of the row, in order, without `schema`.
@@ -37,6 +40,8 @@ pub fn members(
     let tally = &window.verdict.tally;
     let first = window.runs.iter().find_map(|run| run.outcome.failure());
     let runs: Vec<Value> = window.runs.iter().map(run).collect();
+    let diagnosis = about.diagnosis.as_ref();
+    let cause = diagnosis.map_or(Cause::Unattributed, |found| found.cause);
     vec![
         ("property_id", json!(scope.property_id)),
         ("nodeid", json!(about.node)),
@@ -48,8 +53,8 @@ pub fn members(
         ("failures", json!(tally.red)),
         ("signatures", signatures(window)),
         ("status", json!(window.verdict.status)),
-        ("reason", Value::Null),
-        ("cause", json!("unattributed")),
+        ("reason", json!(cause.reason())),
+        ("cause", json!(cause.name())),
         ("framework", json!(about.framework)),
         (
             "example",
@@ -64,6 +69,7 @@ pub fn members(
         ("replay", json!(about.replay)),
         ("says", json!(sentences(&window.verdict, window.stop))),
         ("each", json!(runs)),
+        ("diagnosis", json!(diagnosis.map(Diagnosis::row))),
         // What has to be equal before a smaller example means anything.
         (
             "coarse",

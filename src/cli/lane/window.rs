@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 
 use super::super::{Outcome, out, place};
 use super::ground::{Ground, GroundArgs};
 use super::row::{self, About};
 use super::scope::Scope;
-use super::{now, say};
+use super::{cause, line, now, say};
 use crate::contract::evidence;
 use crate::git::Files;
 use crate::lane::bench::Bench;
@@ -60,6 +60,11 @@ pub struct Args {
     #[arg(long, value_name = "DIGEST")]
     expect: Option<String>,
 
+    /// If greens and reds are mixed, run the test again with one condition held still at a time (hash seed,
+    /// random numbers, clock, one processor), and name the one that makes the outcome the same
+    #[arg(long)]
+    diagnose: bool,
+
     /// Append the row to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -89,18 +94,29 @@ pub fn run(args: Args) -> Outcome {
         Status::FreezeCandidate => honoured(&args, &ground, (&bench, generator), seed)?,
         _ => None,
     };
-    let replay = row::first_red(&window).map(|red| {
-        let task = Task {
-            node: &args.node,
-            seed: red.seed.filter(|_| takes_seed),
-            hash_seed: red.hash_seed,
-            generator,
-            purpose: Purpose::Vote,
-            stored: None,
-        };
-        bench.replay_line(&task)
-    });
-    let replay = replay.transpose().map_err(|why| anyhow!(why))?;
+    let diagnosis = match args.diagnose {
+        true => cause::of(
+            &ground,
+            &bench,
+            wish(&args, &ground, (seed, generator)),
+            &window,
+        )?,
+        false => None,
+    };
+    let replay = match row::first_red(&window) {
+        Some(red) => {
+            let task = Task {
+                node: &args.node,
+                seed: red.seed.filter(|_| takes_seed),
+                hash_seed: red.hash_seed,
+                generator,
+                purpose: Purpose::Vote,
+                stored: None,
+            };
+            line::proven(&ground, &bench, &task)?
+        }
+        None => None,
+    };
     let about = About {
         node: &args.node,
         framework: row::framework(&bench, &args.node)?,
@@ -109,6 +125,7 @@ pub fn run(args: Args) -> Outcome {
         finished_at: now(),
         replay,
         seed_honoured,
+        diagnosis,
     };
     let members = row::members(&ground, &scope, &window, &about);
     write(&args, &members)?;
@@ -147,21 +164,25 @@ fn in_full(
     seed: i64,
 ) -> anyhow::Result<(Window, Generator)> {
     let generator = ground.generator(bench, &args.node)?;
+    let wish = wish(args, ground, (seed, generator));
+    let window = window(bench, wish, &say::run);
+    ground.not_interrupted()?;
+    let window = window.context("a run was cancelled")?;
+    Ok((window, generator))
+}
+
+fn wish<'a>(args: &'a Args, ground: &Ground, (seed, generator): (i64, Generator)) -> Wish<'a> {
     let cap = args.max_runs.or(ground.settings.max_runs);
     let cap = cap
         .and_then(|runs| usize::try_from(runs).ok())
         .unwrap_or(MOST_RUNS);
-    let wish = Wish {
+    Wish {
         node: &args.node,
         seed: Some(seed),
         generator,
         cap: cap.max(FIRST_RUNS),
         workers: ground.workers(args.workers),
-    };
-    let window = window(bench, wish, &say::run);
-    ground.not_interrupted()?;
-    let window = window.context("a run was cancelled")?;
-    Ok((window, generator))
+    }
 }
 
 /// Before a freeze may be proposed the seed has to be honoured.
@@ -228,6 +249,9 @@ fn tell(window: &Window, about: &About<'_>) {
     }
     for sentence in row::sentences(&window.verdict, window.stop) {
         say::say(&sentence);
+    }
+    if let Some(diagnosis) = &about.diagnosis {
+        say::say(&diagnosis.sentence());
     }
     if let Some(line) = &about.replay {
         say::say(&format!("the first red again: {line}"));

@@ -230,6 +230,17 @@ pub enum Stop {
     Cap,
 }
 
+/// Whether greens and reds are enough to tell what recurs. Of failures of three kinds or more, two alike
+/// may be chance: seven reds tell those that recur from those that have nothing in common.
+fn tells_mixed(tally: &Tally) -> bool {
+    let needed = match (tally.coarse.len(), top(&tally.fine)) {
+        (3.., _) => FIRST_RUNS,
+        (_, 2..) => 2,
+        _ => ENOUGH_REDS,
+    };
+    tally.green >= 1 && tally.red >= needed
+}
+
 /// The adaptive stop of protocol 6.3. `cap` is the most runs, at least [`FIRST_RUNS`].
 pub fn stop(tally: &Tally, cap: usize) -> Stop {
     let cap = cap.max(FIRST_RUNS);
@@ -239,10 +250,7 @@ pub fn stop(tally: &Tally, cap: usize) -> Stop {
         Stop::Greens
     } else if tally.green == 0 && tally.red >= STABLE_RUNS.min(cap) {
         Stop::Reds
-    } else if tally.green >= 1
-        && tally.red >= 2
-        && (top(&tally.fine) >= 2 || tally.red >= ENOUGH_REDS)
-    {
+    } else if tells_mixed(tally) {
         Stop::Mixed
     } else if tally.runs >= cap {
         Stop::Cap

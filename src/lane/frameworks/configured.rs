@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::text::{LARGEST_REPORT, plain, quoted};
-use super::{Framework, Generator, Purpose, Report, Site, Start, Task, exit_status, nothing};
+use super::{Framework, Generator, Report, Site, Start, Task, exit_status, nothing};
 use crate::config::repo::RunnerCommand;
 use crate::lane::junit::{self, Case, Failed, State};
 use crate::lane::model::{Failure, Outcome, Phase};
@@ -91,7 +91,7 @@ impl Framework for Configured {
         let outcome = outcome(text.as_deref(), task.node, &tree, ended);
         let seen = !matches!(outcome, Ok(Outcome::Errored { .. }) | Err(_));
         let mut report = nothing(outcome.unwrap_or_else(Outcome::errored));
-        if seen && task.purpose != Purpose::Vote {
+        if seen && !task.purpose.is_a_run() {
             report.generator = Some(match self.command.takes_seed() {
                 true => Generator::Configured,
                 false => Generator::NoGenerator,

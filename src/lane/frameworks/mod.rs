@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::Intervention;
 use super::environment::Environment;
 use super::model::Outcome;
 use super::process::{Ended, How};
@@ -46,6 +47,15 @@ pub enum Purpose {
     Collect,
     /// Tell the stream of generated values; no vote.
     Stream,
+    /// Run with one condition held still, to find what makes it flake; no vote.
+    Pinned(Intervention),
+}
+
+impl Purpose {
+    /// The test is run as it is, and judged.
+    pub fn is_a_run(self) -> bool {
+        matches!(self, Self::Vote | Self::Pinned(_))
+    }
 }
 
 /// How a task is started.
@@ -158,6 +168,11 @@ pub trait Framework: Sync {
 
     /// Names and versions of what decides which values a seed gives this test.
     fn versions(&self, node: &NodeId, site: Site<'_>) -> BTreeMap<String, String>;
+
+    /// Conditions that it can hold still itself; others hang on the machine.
+    fn pins(&self) -> &'static [Intervention] {
+        &[]
+    }
 
     /// Runners whose stored replay lines it runs.
     fn runners(&self) -> Vec<&str>;

@@ -18,7 +18,12 @@ struct Lane {
 
 impl Lane {
     fn new(tests: &str) -> Option<Self> {
-        let python = python("pytest")?;
+        Self::with("pytest", tests)
+    }
+
+    /// With the packages of another environment.
+    fn with(environment: &str, tests: &str) -> Option<Self> {
+        let python = python(environment)?;
         let repo = TestRepo::new();
         repo.write("tests/test_f.py", tests).commit("tests");
         let temporary = repo.beside("temporary");
@@ -109,70 +114,39 @@ fn a_probe_says_whether_the_seed_is_honoured_although_ci_is_set() {
     );
 }
 
-/// Small flaky tests, each of another cause, with the outcomes that a window may come to.
-const FLAKY: &[(&str, &str, &[&str])] = &[
-    (
-        "hash order",
-        "def test_t():\n    assert next(iter({'a', 'b', 'c', 'd'})) in 'ab', 'order'\n",
-        &["freeze-candidate", "inconclusive"],
-    ),
-    (
-        "random numbers without a seed",
-        "import os\ndef test_t():\n    assert os.urandom(1)[0] < 128, 'value %d' % os.urandom(1)[0]\n",
-        &[
-            "freeze-candidate",
-            "inconclusive",
-            "merge-ok",
-            "stable-violation",
-        ],
-    ),
-    (
-        "a race that is always lost",
-        "import os\ndef test_t():\n    assert 0, 'counter is %d' % int.from_bytes(os.urandom(4), 'big')\n",
-        &["stable-violation"],
-    ),
-    (
-        "another exception each time",
-        "import os\ndef test_t():\n    n = int.from_bytes(os.urandom(4), 'big')\n    if n % 3: raise type('Error%d' % n, (Exception,), {})('wild')\n",
-        &["divergent", "inconclusive", "merge-ok"],
-    ),
-];
-
 #[test]
-fn each_flaky_test_ends_in_an_outcome_that_its_cause_allows() {
-    for (cause, tests, allowed) in FLAKY {
-        let Some(lane) = Lane::new(tests) else {
-            return;
-        };
-        let answer = lane.run("window", &["tests/test_f.py::test_t", "--max-runs", "7"]);
-        let status = answer.status();
-        assert!(
-            allowed.contains(&status),
-            "{cause}: {status}\n{}",
-            answer.told
-        );
-        let count = |key: &str| answer.json[key].as_u64().expect("a count");
-        assert_eq!(status == "merge-ok", count("failures") == 0, "{cause}");
-        assert_eq!(
-            count("runs"),
-            count("passes") + count("failures"),
-            "{cause}"
-        );
-        if count("passes") == 0 {
-            assert!(
-                !answer.told.contains("freeze-candidate"),
-                "{cause}: {}",
-                answer.told
-            );
-        }
-        if *cause == "a race that is always lost" {
-            assert!(
-                answer.told.contains("a race that is lost nearly always"),
-                "{}",
-                answer.told
-            );
-        }
-    }
+fn a_diagnosis_names_the_cause_and_the_reason_in_the_row() {
+    let Some(lane) = Lane::with(
+        "pytest-bare",
+        "def test_t():\n    assert next(iter({'a', 'b', 'c', 'd'})) in 'ab', 'order'\ndef test_green(): pass\n",
+    ) else {
+        return;
+    };
+    let answer = lane.run("window", &["tests/test_f.py::test_t", "--diagnose"]);
+    assert_eq!(answer.status(), "freeze-candidate", "{}", answer.told);
+    assert_eq!(answer.json["cause"], "HASHSEED", "{}", answer.told);
+    assert_eq!(answer.json["reason"], "ORDER");
+    let held = answer.json["diagnosis"].as_array().expect("what was tried");
+    assert_eq!(held[0]["held"], "hash-seed");
+    assert!(held[0]["green"] == 0 || held[0]["red"] == 0, "{held:?}");
+    assert!(
+        answer
+            .told
+            .contains("always the same with one hash seed. Its reason is ORDER."),
+        "{}",
+        answer.told
+    );
+    frostline::contract::evidence::parse("row", format!("{}\n", answer.json).as_bytes())
+        .expect("a row that the ledger takes");
+
+    let answer = lane.run("window", &["tests/test_f.py::test_green", "--diagnose"]);
+    assert_eq!(answer.json["cause"], "unattributed");
+    assert_eq!(answer.json["diagnosis"], Value::Null);
+    assert!(
+        answer.told.contains("no cause is looked for"),
+        "{}",
+        answer.told
+    );
 }
 
 #[test]

@@ -19,14 +19,14 @@ pub fn python(name: &str) -> Option<PathBuf> {
 }
 
 /// A tree of test files, and a pytest to run them.
-struct Lab {
+pub struct Lab {
     stage: Stage,
     frameworks: Frameworks,
     level: Level,
 }
 
 impl Lab {
-    fn new(environment: &str, files: &[(&str, &str)]) -> Option<Self> {
+    pub fn new(environment: &str, files: &[(&str, &str)]) -> Option<Self> {
         Self::at(environment, files, Wanted::From(Level::Bubblewrap), None)
     }
 
@@ -63,7 +63,7 @@ impl Lab {
         })
     }
 
-    fn bench(&self) -> Bench<'_> {
+    pub fn bench(&self) -> Bench<'_> {
         let places: Places = self.stage.places.clone();
         let limits = Limits {
             timeout_ms: 30_000,
@@ -110,7 +110,7 @@ impl Lab {
     }
 }
 
-fn id(text: &str) -> NodeId {
+pub fn id(text: &str) -> NodeId {
     text.parse().expect("a node id")
 }
 

@@ -267,7 +267,8 @@ fn each_action_has_its_order_of_runs() {
         "{}",
         again.told
     );
-    assert_eq!(runs(), before + 3, "only the seed is probed: A, A, B");
+    let why = "only the seed is probed, A, A, B, and the proposed row's replay line";
+    assert_eq!(runs(), before + 4, "{why}");
 
     // The others that the patch needs have no result here.
     let (code, decision) = gate.check("feature", &again.out);

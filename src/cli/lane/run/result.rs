@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use super::super::ground::Ground;
-use super::super::{row, say};
+use super::super::{line, row, say};
 use super::Case;
 use super::plan::{Planned, SeedFrom};
 use crate::lane::bench::Bench;
@@ -163,6 +163,9 @@ fn noise(ground: &Ground, bench: &Bench<'_>, planned: &Planned) -> anyhow::Resul
     let not = |why: String| json!({"what": "nothing", "why": why});
     Ok(match honoured {
         Honoured::Yes => {
+            let Some(replay) = line::proven(ground, bench, &trial.task())? else {
+                return Ok(not("its replay line could not be run".to_owned()));
+            };
             let kinds = trial.first_failure().map(|failure| failure.kinds());
             let clock = kinds
                 .is_some_and(|kinds| kinds.iter().any(|kind| kind.ends_with("DeadlineExceeded")));
@@ -173,7 +176,7 @@ fn noise(ground: &Ground, bench: &Bench<'_>, planned: &Planned) -> anyhow::Resul
                     "seed": trial.seed,
                     "fixture_digest": planned.target.after,
                     "reason": clock.then_some("CLOCK"),
-                    "replay": bench.replay_line(&trial.task()).map_err(|why| anyhow!(why))?,
+                    "replay": replay,
                 },
                 "reasons": ["ORDER", "CLOCK", "IO"],
                 "framework": row::framework(bench, &trial.node)?,

@@ -237,7 +237,7 @@ impl JavaScript {
         if let Some(seed) = seed {
             env.insert("FC_SEED".to_owned(), seed.to_string());
         }
-        if task.purpose != Purpose::Vote {
+        if !task.purpose.is_a_run() {
             let values = text(folder.join("values.jsonl"));
             env.insert("FROSTLINE_LANE_VALUES".to_owned(), values);
         }
@@ -321,7 +321,7 @@ impl Framework for JavaScript {
         };
         let seed = task
             .seed
-            .filter(|_| task.purpose == Purpose::Vote && task.generator == Generator::FastCheck);
+            .filter(|_| task.purpose.is_a_run() && task.generator == Generator::FastCheck);
         let file = site.tree.join(task.node.path());
         let asked = report::Asked {
             runner: self.runner.name(),

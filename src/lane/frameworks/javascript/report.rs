@@ -88,7 +88,7 @@ pub(super) fn judge(text: &str, values: &str, asked: &Asked<'_>, ended: &Ended) 
             return report;
         }
     };
-    if asked.purpose != Purpose::Vote {
+    if !asked.purpose.is_a_run() {
         match generated(values) {
             Ok((generator, stream)) => {
                 report.generator = Some(generator);

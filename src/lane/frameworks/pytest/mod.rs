@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::text::{LARGEST_REPORT, plain, quoted};
 use super::{Framework, Generator, Host, Purpose, Report, Site, Start, Task, nothing};
+use crate::lane::cause::Intervention;
 use crate::lane::environment::{self, Environment};
 use crate::lane::model::Outcome;
 use crate::lane::process::{self, Ended, How, Limits, Order};
@@ -180,6 +181,9 @@ impl Pytest {
         if let Some(checkout) = &self.checkout {
             env.insert("FROSTLINE_LANE_FOREIGN".to_owned(), text(checkout.clone()));
         }
+        if task.purpose == Purpose::Pinned(Intervention::Rng) {
+            env.insert("FROSTLINE_LANE_RANDOM".to_owned(), "1".to_owned());
+        }
         if task.purpose == Purpose::Stream {
             for name in [
                 "FROSTLINE_LANE_STREAM",
@@ -199,6 +203,10 @@ impl Framework for Pytest {
 
     fn versions(&self, _: &NodeId, _: Site<'_>) -> BTreeMap<String, String> {
         self.versions.clone()
+    }
+
+    fn pins(&self) -> &'static [Intervention] {
+        &[Intervention::HashSeed, Intervention::Rng]
     }
 
     fn runners(&self) -> Vec<&str> {

@@ -18,6 +18,7 @@ _REPORT = os.open(
 _TREE = os.environ.pop("FROSTLINE_LANE_TREE")
 _FOREIGN = os.environ.pop("FROSTLINE_LANE_FOREIGN", "")
 _STREAM = os.environ.pop("FROSTLINE_LANE_STREAM", "")
+_RANDOM = os.environ.pop("FROSTLINE_LANE_RANDOM", "")
 _PID = os.getpid()
 _LONGEST = 64 * 1024
 _MOST = 64
@@ -192,8 +193,31 @@ def pytest_runtest_logreport(report):
         _tell("part", id=report.nodeid, outcome="failed", message=_text(report.longrepr)[:2000])
 
 
+def _pin_random():
+    """The same random numbers in each run, for whoever seeds none."""
+    import random
+
+    random.seed(1)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(1)
+
+
+if _RANDOM:
+    # Modules draw while they are imported, too.
+    _pin_random()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    if _RANDOM:
+        _pin_random()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
+    if _RANDOM:
+        _pin_random()
     # After pytest-randomly has seeded: what a test without a generator of its own draws from.
     if _STREAM and _seed_state(item) == "randomly":
         import random
