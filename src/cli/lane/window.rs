@@ -11,6 +11,7 @@ use super::row::{self, About};
 use super::scope::Scope;
 use super::{cause, line, now, say};
 use crate::contract::evidence;
+use crate::contract::replay::{self, Subject};
 use crate::git::Files;
 use crate::lane::bench::Bench;
 use crate::lane::classify::{self, FIRST_RUNS, MOST_RUNS, Status, Stop, Tally, classify};
@@ -129,7 +130,7 @@ pub fn run(args: Args) -> Outcome {
     };
     let members = row::members(&ground, &scope, &window, &about);
     write(&args, &members)?;
-    tell(&window, &about);
+    tell(&window, &about, &ground.config.runners);
     Ok(ExitCode::from(exit_code(window.verdict.status)))
 }
 
@@ -232,7 +233,7 @@ fn existing(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn tell(window: &Window, about: &About<'_>) {
+fn tell(window: &Window, about: &About<'_>, runners: &[String]) {
     let tally = &window.verdict.tally;
     say::say(&format!(
         "{}: {} green, {} red, {} errored of {} runs",
@@ -255,6 +256,14 @@ fn tell(window: &Window, about: &About<'_>) {
     }
     if let Some(line) = &about.replay {
         say::say(&format!("the first red again: {line}"));
+        let subject = Subject {
+            nodeid: about.node,
+            seed: None,
+            runners,
+        };
+        if let Err(why) = replay::parse(line, subject) {
+            say::say(&format!("no ledger takes this line yet: {why}"));
+        }
     }
 }
 

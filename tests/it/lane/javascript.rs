@@ -469,6 +469,7 @@ fn the_commands_work_in_a_repository_with_installed_packages() {
         (Some(0), &Value::from(true)),
         "{told}"
     );
+    assert!(!told.contains("no ledger takes"), "{told}");
     // Of a flaky one: never all well with a red, and what recurs took its seed.
     let (_, row, told) = lane(&["window", "tests/a.test.js::flaky", "--seed", "7"]);
     match row["status"].as_str() {
