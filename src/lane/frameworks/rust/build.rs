@@ -15,8 +15,9 @@ use crate::model::NodeId;
 
 /// What cargo writes about a build is no larger; bytes.
 const LARGEST: u64 = 64 * 1024 * 1024;
-/// Lines of a compiler that are told.
-const TOLD: usize = 12;
+/// Lines of an error that are told, and characters.
+const TOLD: usize = 6;
+const LONGEST: usize = 1_500;
 /// Libraries whose versions decide which values a seed gives.
 const GENERATORS: [&str; 2] = ["proptest", "quickcheck"];
 
@@ -262,29 +263,37 @@ fn version(id: &str) -> &str {
     rest.rsplit_once('@').map_or(rest, |(_, version)| version)
 }
 
-/// The first error of a build and its last lines, in one.
+/// The first error of a build and its last, in one.
 fn last_words(output: &str, site: Site<'_>) -> String {
-    let tree = format!("{}/", site.tree.display());
+    let tree = site.tree.to_string_lossy();
     let lines: Vec<String> = output
         .lines()
-        .map(|line| line.trim().replace(&tree, ""))
-        .filter(|line| !line.is_empty() && *line != "|")
+        .map(|line| line.trim().replace(&format!("{tree}/"), ""))
+        .map(|line| line.replace(&*tree, "."))
+        .filter(|line| !line.is_empty())
         .collect();
     let is_error = |line: &String| line.starts_with("error");
     let first = lines.iter().position(is_error).unwrap_or(0);
     let shown = &lines[first..];
-    let mut told: Vec<&str> = shown.iter().take(TOLD).map(String::as_str).collect();
-    if shown.len() > TOLD {
-        told.push("…");
-        told.extend(shown.last().map(String::as_str));
-    }
-    let mut told = told.join(" / ");
-    if output.contains("--offline") || output.contains("offline mode") {
+    // The compiler tells a place, and then draws it; cargo tells all in words.
+    let place = shown
+        .iter()
+        .take(TOLD)
+        .position(|line| line.starts_with("--> "));
+    let shown = &shown[..place.map_or(TOLD, |at| at + 1).min(shown.len())];
+    let last = lines
+        .iter()
+        .skip(first + shown.len())
+        .rfind(|line| is_error(line));
+    let told: Vec<&str> = shown.iter().chain(last).map(String::as_str).collect();
+    let told = told.join(" / ");
+    let mut told: String = told.chars().take(LONGEST).collect();
+    if output.contains("offline") {
         told.push_str(
             "; a build here has no network: run `cargo fetch --locked` in the checkout first",
         );
     }
-    told.chars().take(1_500).collect()
+    told
 }
 
 #[cfg(test)]
@@ -310,5 +319,29 @@ mod tests {
     fn sources_are_read_from_a_dependency_file() {
         let text = "/t/a.d: tests/a.rs tests/b\\ c.rs\n\n/t/a: tests/a.rs\n\ntests/a.rs:\ntests/b\\ c.rs:\n\n# env-dep:X=1:\n";
         assert_eq!(sources(text), ["tests/a.rs", "tests/b c.rs"]);
+    }
+
+    #[test]
+    fn an_error_of_a_build_is_told_with_its_place_and_its_end() {
+        let site = Site {
+            tree: Path::new("/t/tree"),
+            built: Path::new("/t/built"),
+        };
+        let compiler = "   Compiling p v0.1.0 (/t/tree)\nwarning: unused\nerror[E0425]: cannot find `g`\n  --> src/a.rs:4:9\n   |\n 4 | g()\n\nerror[E0308]: other\nerror: could not compile `p` (lib test) due to 2 previous errors\nwarning: build failed\n";
+        assert_eq!(
+            last_words(compiler, site),
+            "error[E0425]: cannot find `g` / --> src/a.rs:4:9 / error: could not compile `p` (lib test) due to 2 previous errors"
+        );
+        let cargo = "error: no matching package named `x` found\nrequired by package `p v0.1.0 (/t/tree)`\nAs a reminder, you're using offline mode (--offline)\n";
+        let said = last_words(cargo, site);
+        assert!(
+            said.starts_with(
+                "error: no matching package named `x` found / required by package `p v0.1.0 (.)`"
+            ),
+            "{said}"
+        );
+        assert!(said.ends_with("in the checkout first"), "{said}");
+        assert_eq!(last_words("killed\n", site), "killed");
+        assert_eq!(last_words("", site), "");
     }
 }
