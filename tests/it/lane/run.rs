@@ -402,6 +402,28 @@ fn seeds_of_the_corpus_run_and_frozen_tests_are_only_counted() {
         (&json!(false), &Value::Null)
     );
     assert_eq!(frozen["runs"][0]["outcome"], "red", "it runs all the same");
+    let counted = |said: &Said| {
+        let counters = &said.of("test_invariant")["counters"];
+        ["runs", "passes", "failures_in_a_row"].map(|name| counters[name].as_u64())
+    };
+    assert_eq!(counted(&said), [Some(1), Some(0), Some(1)]);
+    assert_eq!(said.of("test_pass")["counters"], Value::Null);
+    let again = gate.run(&[]);
+    assert_eq!(counted(&again), [Some(2), Some(0), Some(2)]);
+    assert!(
+        again.told.contains("passed; 2 failures in a row"),
+        "{}",
+        again.told
+    );
+    let kept = gate.repo.path().join(".git/frostline/lane-frozen.json");
+    std::fs::write(&kept, "{}").expect("a file");
+    let broken = gate.run(&[]);
+    assert!(
+        broken.code == 2 && broken.told.contains("counting begins anew"),
+        "{}",
+        broken.told
+    );
+    std::fs::remove_file(&kept).expect("it is there");
     assert!(
         said.told.contains("2 passed, 0 block, 0 noise, 1 frozen"),
         "{}",

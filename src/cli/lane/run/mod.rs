@@ -1,5 +1,6 @@
 //! `frostline lane run`.
 
+mod counters;
 mod kept;
 mod plan;
 mod result;
@@ -107,6 +108,7 @@ pub fn run(args: Args) -> Outcome {
         main: &main,
     };
     benches.run(&mut planned, workers, &mut reds)?;
+    counters::count(&case.merged.own_folder(), &mut planned, &now())?;
     let mut lines = String::new();
     let total = planned.len();
     for one in &planned {

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 
 use super::super::ground::Ground;
 use super::super::{row, scope};
+use super::counters::Counter;
 use super::kept::{Red, Reds};
 use super::{Case, now};
 use crate::contract::recorded;
@@ -43,6 +44,8 @@ pub struct Planned {
     pub rank: usize,
     /// When the red that was read back was seen.
     pub kept_since: Option<String>,
+    /// How it fared up to now, when it is frozen.
+    pub counter: Option<Counter>,
 }
 
 impl Planned {
@@ -169,6 +172,7 @@ pub fn plan(
                 seed_from: from,
                 rank: rank(case, target),
                 kept_since: None,
+                counter: None,
             })
             .collect::<Vec<_>>()
     });

@@ -50,6 +50,7 @@ pub fn line(
         "action": action,
         "why": why(trial),
         "kept_since": planned.kept_since,
+        "counters": planned.counter,
         "scope": {"change": trial.scope, "before": target.before, "after": target.after},
         "framework": framework,
         "generator": trial.generator,
@@ -208,6 +209,9 @@ pub fn tell(planned: &[Planned], label: Label) {
         say::say(&format!("{action:<16}{}{seed}", trial.node));
         if trial.action() != Some(Action::Pass) {
             say::say(&format!("{:<16}{}", "", why(trial)));
+        }
+        if let Some(counter) = &one.counter {
+            say::say(&format!("{:<16}{}", "", counter.sentence()));
         }
         if let Some(since) = &one.kept_since {
             say::say(&format!(
