@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sqlx::pool::PoolConnection;
 use sqlx::{Sqlite, Transaction};
 
 use crate::model::{DeliveryId, PrNumber, PullKey, RepoName, Sha};
@@ -132,13 +133,15 @@ fn rows<'a>(deliveries: &[&'a Delivery], received: Received) -> Result<Rows<'a>,
 }
 
 impl Store {
-    /// Stores the deliveries, no two of one id, and enqueues their tasks in one transaction.
+    /// Stores the deliveries, no two of one id, and enqueues their tasks in one transaction. Takes the
+    /// connection of the call before, if there is one, and leaves it for the next where that is sound.
     pub(super) async fn receive_all(
         &self,
         deliveries: &[&Delivery],
+        writer: &mut Option<PoolConnection<Sqlite>>,
     ) -> Result<Vec<Received>, StoreError> {
         let now = self.now_ms();
-        let received = match self.receive_new(deliveries, now).await? {
+        let received = match self.receive_new(deliveries, writer, now).await? {
             true => vec![Received::New; deliveries.len()],
             false => self.receive_some_again(deliveries, now).await?,
         };
@@ -147,11 +150,24 @@ impl Store {
     }
 
     /// The usual case, in one call: every id is new. False, and nothing is stored, when one is not.
-    async fn receive_new(&self, deliveries: &[&Delivery], now: i64) -> Result<bool, StoreError> {
+    async fn receive_new(
+        &self,
+        deliveries: &[&Delivery],
+        writer: &mut Option<PoolConnection<Sqlite>>,
+        now: i64,
+    ) -> Result<bool, StoreError> {
         let rows = rows(deliveries, Received::New)?;
+        let held = writer.take();
         let stored = match deliveries.iter().any(|delivery| delivery.has_rest()) {
-            true => self.put_new_with_rest(deliveries, &rows, now).await,
-            false => self.put_new(&rows, now).await,
+            true => {
+                // There is but one: others wait for it.
+                drop(held);
+                self.put_new_with_rest(deliveries, &rows, now).await
+            }
+            false => self
+                .put_new(&rows, held, now)
+                .await
+                .map(|held| *writer = Some(held)),
         };
         match stored {
             Err(StoreError::Database(sqlx::Error::Database(error)))
@@ -165,17 +181,28 @@ impl Store {
 
     /// The whole transaction is one call, since each call waits for the thread of the connection. Has to be
     /// awaited to its end: broken off, it could leave the transaction open.
-    async fn put_new(&self, rows: &Rows<'_>, now: i64) -> Result<(), StoreError> {
+    async fn put_new(
+        &self,
+        rows: &Rows<'_>,
+        held: Option<PoolConnection<Sqlite>>,
+        now: i64,
+    ) -> Result<PoolConnection<Sqlite>, StoreError> {
         const ALL: &str = concat!("BEGIN IMMEDIATE; ", insert_new!(), " COMMIT;");
-        let mut writer = self.inner.writer.acquire().await?;
+        let mut writer = match held {
+            Some(writer) => writer,
+            None => self.inner.writer.acquire().await?,
+        };
         let stored = self
             .insert(&mut writer, ALL, rows, (Coalesce::Replace, now))
             .await;
-        if stored.is_err() && sqlx::query("ROLLBACK").execute(&mut *writer).await.is_err() {
-            // It may not have begun, or may be open still: only a new connection is sure to hold nothing.
-            writer.close_on_drop();
+        if let Err(error) = stored {
+            if sqlx::query("ROLLBACK").execute(&mut *writer).await.is_err() {
+                // It may not have begun, or may be open still: only a new connection is sure to hold nothing.
+                writer.close_on_drop();
+            }
+            return Err(error);
         }
-        stored
+        Ok(writer)
     }
 
     async fn put_new_with_rest(
