@@ -252,3 +252,43 @@ async fn a_delivery_that_is_broken_off_takes_no_other_with_it() {
         deliveries_behind_a_writer(true).await;
     }
 }
+
+/// Whatever ends the task that stores deliveries, the next one is stored by another.
+#[test]
+fn a_delivery_is_stored_after_the_task_that_stored_others_was_ended() {
+    use sqlx::Connection as _;
+    let runtime = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let (first, second) = (runtime(), runtime());
+    let (one, two) = (delivery("d1", 1, 'a'), delivery("d2", 2, 'a'));
+    let (bench, mut writer) = first.block_on(async {
+        let bench = Bench::new().await;
+        let mut writer = sqlx::SqliteConnection::connect(&bench.url).await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE")
+            .execute(&mut writer)
+            .await
+            .unwrap();
+        let mut receiving = Box::pin(bench.store.receive(&one));
+        assert!(is_pending(&mut receiving), "it waits for the other writer");
+        drop(receiving);
+        (bench, writer)
+    });
+    drop(first);
+    second.block_on(async {
+        sqlx::query("ROLLBACK").execute(&mut writer).await.unwrap();
+        let received = bench.store.receive(&two);
+        assert_eq!(soon("an answer", received).await.unwrap(), Received::New);
+    });
+}
+
+/// Polls once; whether it is pending.
+fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    let waker = std::task::Waker::noop();
+    std::pin::Pin::new(future)
+        .poll(&mut std::task::Context::from_waker(waker))
+        .is_pending()
+}
